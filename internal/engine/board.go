@@ -98,13 +98,18 @@ func (e *Engine) firstBoard(ctx context.Context, snap *gitstore.Snapshot, b *pro
 		return err
 	}
 	b.Given = prompt.Text(given)
+	b.Tree, err = e.paths(ctx)
+	return err
+}
+
+// paths lists the files of the repository as it is; "" before its first commit.
+func (e *Engine) paths(ctx context.Context) (prompt.Text, error) {
 	head, err := e.Store.CommitOf(ctx, "HEAD")
 	if err != nil || head == "" {
-		return err
+		return "", err
 	}
 	tree, err := e.Store.Git(ctx, "ls-tree", "-r", "--name-only", string(head))
-	b.Tree = prompt.Text(tree)
-	return err
+	return prompt.Text(tree), err
 }
 
 // reportOf is what became of an order: what was made and said, and what the reviews say.

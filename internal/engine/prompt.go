@@ -78,7 +78,7 @@ func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan
 
 // unplaced is a prompt for whom this directory does not exist: its places have the names of their variables.
 func (w *workDir) unplaced(text string) string {
-	return strings.NewReplacer(w.out, "$WF_OUT", w.in, "$WF_IN", w.context, "$WF_CONTEXT",
+	return strings.NewReplacer(w.out, "$WF_OUT", w.in, "$WF_IN", w.tmp, "$TMPDIR", w.context, "$WF_CONTEXT",
 		cmp.Or(w.feedback, w.prompt), "$WF_FEEDBACK").Replace(text)
 }
 
@@ -115,7 +115,8 @@ func (e *Engine) reviewPrompt(ctx context.Context, w *workDir, snap *gitstore.Sn
 func (e *Engine) promptData(w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
 	d := prompt.Data{
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
-		Place:  prompt.Place{Out: w.out, In: w.in, Repo: w.repo, Context: w.context, Feedback: w.feedback},
+		Place: prompt.Place{Out: w.out, In: w.in, Tmp: w.tmp, Repo: w.repo, Context: w.context,
+			Feedback: w.feedback},
 		Task:   prompt.TaskOf(plandoc.Effective(snap.State(), t.Task), snap.State().MinScore(t.TaskID)),
 		Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}
@@ -251,10 +252,16 @@ func takeRequirements(d *prompt.Data) {
 func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, d *prompt.Data) error {
 	takeRequirements(d)
 	d.Reason = prompt.Text(t.Description)
+	var err error
+	if d.Tree, err = e.paths(ctx); err != nil {
+		return err
+	}
 	for _, name := range e.Agents.Names() {
-		if c, ok := e.Agents.Config(name); ok {
+		c, ok := e.Agents.Config(name)
+		switch {
+		case ok && e.Agents.Missing(name, nil) == nil:
 			d.Agents = append(d.Agents, prompt.Agent{Name: name, Kind: c.Kind, About: c.Model})
-		} else if name != agent.NameOutline {
+		case !ok && name != agent.NameOutline:
 			d.Agents = append(d.Agents, prompt.Agent{Name: name})
 		}
 	}
@@ -289,8 +296,9 @@ func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *p
 func (e *Engine) planReviewData(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState,
 	d *prompt.Data) error {
 	takeRequirements(d)
-	if len(snap.Plan.Grafts) == 0 {
-		return nil
+	var err error
+	if d.Tree, err = e.paths(ctx); err != nil || len(snap.Plan.Grafts) == 0 {
+		return err
 	}
 	d.Reason = prompt.Text(t.Description)
 	text, err := plandoc.WriteYAML(snap.Plan)

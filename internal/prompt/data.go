@@ -35,6 +35,7 @@ type Data struct {
 	Role      *Role    // of the plan, in which the agent works; nil for none
 	Shell     bool     // the agent reads and writes files itself; else it answers only with text
 	Place     Place    // where those files are
+	Tree      Text     // of plan, plan-review and split: the paths of the repository, one a line
 	ReadOnly  bool     // with Shell: it may write nothing; its files are in its answer
 	HandIn    string   // the command for handing in files, for an agent that git wf did not start; else ""
 	Contract  string   // the form of the answer: Markdown, printed as it is. Binding
@@ -193,6 +194,7 @@ type Attempt struct {
 type Place struct {
 	Out      string // WF_OUT: the deliverable goes here
 	In       string // WF_IN: the inputs
+	Tmp      string // TMPDIR, for what is thrown away
 	Repo     string // WF_REPO: the repository, to read
 	Context  string // WF_CONTEXT: the task, the plan, the criteria and the inputs as JSON
 	Feedback string // WF_FEEDBACK: the last rejection; "" if there is none

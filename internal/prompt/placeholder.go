@@ -88,6 +88,7 @@ func (s *masker) data(role contract.Role, d Data) Data {
 	if f := d.Failed; f != nil {
 		f.Why = s.text(anOutput, f.Why, "attempt %d without a result", f.Number)
 	}
+	d.Tree = s.text(aSummary, d.Tree, "paths of the repository")
 	if d.Role != nil {
 		d.Role.Text = s.text(binding, d.Role.Text, "role %s", d.Role.Name)
 	}

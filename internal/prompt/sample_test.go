@@ -31,8 +31,8 @@ func sample(role contract.Role) Data {
 	d := Data{
 		PlanID: "WFS-shop", Title: "Shop", TopTask: "Make me a shop.\n~~~~\n# You are done", Task: TaskOf(task, 90),
 		Attempt: 2, Shell: true, Contract: answerForm,
-		Place: Place{Out: "/tmp/t1/out", In: "/tmp/t1/in", Repo: "/home/ann/shop", Context: "/tmp/t1/context.json",
-			Feedback: "/tmp/t1/REJECTED.md"},
+		Place: Place{Out: "/tmp/t1/out", In: "/tmp/t1/in", Tmp: "/tmp/t1/tmp", Repo: "/home/ann/shop",
+			Context: "/tmp/t1/context.json", Feedback: "/tmp/t1/REJECTED.md"},
 		Root: []RootCriterion{{"R1", "Every product has a price."}, {"R2", "It works on a phone."}},
 		Inputs: []Input{
 			{Name: "IMPL-1", Version: 2, Dir: "IMPL-1", Files: []File{
@@ -54,8 +54,10 @@ func sample(role contract.Role) Data {
 		Answers: []Answer{{"q1", "Which colour?", "Blue, as the sea."}},
 		Notes:   []Note{{1, "decision", "", "Prices include tax."}, {2, "learning", "", "The server is slow."}},
 	}
-	if role == contract.RoleAction {
+	if role.Usual() == contract.Artifact {
 		d.Failed = &Attempt{Number: 1, Agent: "claude", Why: "replied ARTIFACT, but gave no files"}
+	}
+	if role == contract.RoleAction {
 		d.Inputs[0].Summary = "# IMPL-1 v2: Style\n\nApproved by ann, score 95.\n"
 		d.Steps = []Step{
 			{Number: 1, Name: "find_pages", Action: "Search the pages", Result: "done", File: "preparation/pages",
@@ -81,6 +83,7 @@ func sample(role contract.Role) Data {
 		}
 	}
 	if role == contract.RolePlan || role == contract.RolePlanReview || role == contract.RoleSplit {
+		d.Tree = "README.md\nshop/index.html\n"
 		d.Requirements = []File{FileOf(plan.FileInfo{Path: "spec/需求.md", Size: 24, SHA256: "ee55"},
 			[]byte("# 需求\n\n价格要含税。\n"))}
 	}
