@@ -27,7 +27,7 @@ type model struct {
 func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 	want := contract.Want{Role: job.Role, FilesElsewhere: m.writes && job.Access == backend.MayWrite, Limits: job.Limits}
 	told := false
-	reply, res, err := m.ask(ctx, job, want, func(r contract.Reply) *contract.Violation {
+	reply, res, err := m.ask(ctx, job, job.Access, want, func(r contract.Reply) *contract.Violation {
 		if told || r.Type != contract.Artifact || len(r.Files) > 0 || wrote(job.Out) {
 			return nil
 		}
@@ -94,13 +94,14 @@ func strays(job Job) (names []string) {
 }
 
 // Judge asks and, a few times, tells the agent what was wrong with a reply that breaks the contract. It uses nothing of
-// such a reply.
+// such a reply. Who judges writes nothing, and is offered only what reads.
 func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contract.Reply, Result, error) {
-	return m.ask(ctx, job, want, func(contract.Reply) *contract.Violation { return nil })
+	return m.ask(ctx, job, max(job.Access, backend.MayRead), want,
+		func(contract.Reply) *contract.Violation { return nil })
 }
 
-// ask is Judge with one more rule for replies.
-func (m *model) ask(ctx context.Context, job Job, want contract.Want,
+// ask is Judge with what the agent may do, and with one more rule for replies.
+func (m *model) ask(ctx context.Context, job Job, access Access, want contract.Want,
 	rule func(contract.Reply) *contract.Violation) (contract.Reply, Result, error) {
 	text, err := os.ReadFile(job.Prompt)
 	if err != nil {
@@ -110,7 +111,7 @@ func (m *model) ask(ctx context.Context, job Job, want contract.Want,
 		Prompt: string(text), Session: job.Thread, SessionOf: m.name, Dir: job.Dir, Writable: job.writable(),
 		Readable: []string{job.In, job.Repo}, Environ: job.Environ, Vars: job.vars(), Timeout: job.Timeout, Log: job.Log,
 	}
-	if req.Access = job.Access; req.Access != backend.MayWrite {
+	if req.Access = access; req.Access != backend.MayWrite {
 		req.Writable = nil
 	}
 	if req.Access == backend.MayAnswer {
