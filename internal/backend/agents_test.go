@@ -2,6 +2,7 @@ package backend
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ type agent struct {
 	model string
 	path  string // of the base URL
 	write func(file, content string) wiretest.Call
+	read  func(file string) wiretest.Call
 	env   []string
 	setUp func(t *testing.T, home string)
 }
@@ -28,11 +30,15 @@ var agents = []agent{
 		write: func(file, content string) wiretest.Call {
 			return call("Write", map[string]any{"file_path": file, "content": content})
 		},
+		read: func(file string) wiretest.Call { return call("Read", map[string]any{"file_path": file}) },
 	},
 	{
 		kind: KindCodex, model: "gpt-5", path: "/v1",
 		write: func(file, content string) wiretest.Call {
 			return call("exec_command", map[string]any{"cmd": "printf %s " + shell.Quote(content) + " > " + shell.Quote(file)})
+		},
+		read: func(file string) wiretest.Call {
+			return call("exec_command", map[string]any{"cmd": "cat " + shell.Quote(file)})
 		},
 	},
 	{
@@ -40,6 +46,7 @@ var agents = []agent{
 		write: func(file, content string) wiretest.Call {
 			return call("write_file", map[string]any{"file_path": file, "content": content})
 		},
+		read: func(file string) wiretest.Call { return call("read_file", map[string]any{"file_path": file}) },
 		// It honours a base URL only together with an explicit way to log in.
 		setUp: func(t *testing.T, home string) {
 			dir := filepath.Join(home, ".gemini")
@@ -57,7 +64,8 @@ var agents = []agent{
 		write: func(file, content string) wiretest.Call {
 			return call("write", map[string]any{"filePath": file, "content": content})
 		},
-		env: []string{"OPENCODE_DISABLE_MODELS_FETCH=1"}, // there may be no network
+		read: func(file string) wiretest.Call { return call("read", map[string]any{"filePath": file}) },
+		env:  []string{"OPENCODE_DISABLE_MODELS_FETCH=1"}, // there may be no network
 	},
 }
 
@@ -211,25 +219,44 @@ func TestAgentWorks(t *testing.T) {
 	}
 }
 
-// An agent that may only read, or only answer, writes nothing, not even where it works, and answers all the same.
+// An agent that may only read, or only answer, writes nothing, not even where it works, and answers all the same. One
+// that may read can read the repository.
 func TestAgentWritesNothing(t *testing.T) {
 	for _, a := range agents {
 		for name, access := range map[string]Access{"reads": MayRead, "answers": MayAnswer} {
 			t.Run(a.kind+" "+name, func(t *testing.T) {
 				t.Parallel()
-				dir := elsewhere(t)
-				file := filepath.Join(dir, "page.html")
+				dir, repository := elsewhere(t), elsewhere(t)
+				file, notes := filepath.Join(dir, "page.html"), filepath.Join(repository, "notes.txt")
+				if err := errors.Join(os.Mkdir(filepath.Join(repository, ".git"), 0o755),
+					os.WriteFile(notes, []byte("the seventh swan"), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+				q := Request{Prompt: "make the page\n", Dir: dir, Access: access}
+				if access == MayRead {
+					q.Readable = []string{repository}
+				}
 				r := a.start(t,
 					wiretest.Turn{Match: "make the page", Tools: []wiretest.Call{a.write(file, "x")}},
+					wiretest.Turn{Match: "make the page", Tools: []wiretest.Call{a.write(filepath.Join(repository, "x"), "x")}},
+					wiretest.Turn{Match: "make the page", Tools: []wiretest.Call{a.read(notes)}},
 					wiretest.Turn{Match: "make the page", Text: "I can't write it."})
 				r.b = made(t, Config{Kind: a.kind, Command: needs(t, a.kind), Model: a.model, BaseURL: r.server.URL + a.path,
 					KeyEnv: "MY_KEY", Shell: true}, r.env)
-				reply, err := r.ask(t, Request{Prompt: "make the page\n", Dir: dir, Access: access})
+				reply, err := r.ask(t, q)
 				if err != nil || reply.Text != "I can't write it." {
 					t.Errorf("got %+v, %v", reply, err)
 				}
 				if _, err := os.Lstat(file); err == nil {
 					t.Error("it wrote the file")
+				}
+				if _, err := os.Lstat(filepath.Join(repository, "x")); err == nil {
+					t.Error("it wrote to the repository")
+				}
+				bodies := r.bodies()
+				if read := strings.Contains(bodies[len(bodies)-1], "the seventh swan"); read != (access == MayRead) &&
+					access.Unheld(a.kind) == "" {
+					t.Errorf("it read the repository: %v", read)
 				}
 			})
 		}

@@ -21,7 +21,8 @@
 //	gemini    --approval-mode auto_edit, --include-directories; Shell makes the mode yolo
 //	opencode  OPENCODE_PERMISSION allows reading and editing, and the other directories one by one; Shell allows bash
 //
-// The last two may write wherever they may read, so no readable directory of theirs is a repository.
+// The last two may write wherever they may read unless they may write nowhere, so no readable directory of theirs is a
+// repository then.
 //
 // A repository's settings, hooks, plugins and servers run commands, so we keep out those of the working directory:
 // claude reads only the user's settings, opencode no project configuration, codex none of a directory that the user

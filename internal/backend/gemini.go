@@ -34,7 +34,7 @@ func (gemini) call(c Config, r Request) (args, env []string) {
 	for _, dir := range r.Writable {
 		args = append(args, "--include-directories="+dir)
 	}
-	for _, dir := range copies(r.Readable) {
+	for _, dir := range r.readable() {
 		args = append(args, "--include-directories="+dir)
 	}
 	if c.Model != "" {
@@ -50,10 +50,12 @@ func (gemini) call(c Config, r Request) (args, env []string) {
 	return args, env
 }
 
-// copies are the readable directories for an agent without read-only rights, which may write wherever it may read:
-// copies of inputs can bear that, a repository can't.
-func copies(readable []string) []string {
-	return slices.DeleteFunc(slices.Clone(readable), func(dir string) bool { return has(dir, ".git", "HEAD") })
+// readable are the readable directories for an agent without rights that only read: where it may write at all, it may
+// wherever it may read. Copies of inputs can bear that, a repository can't.
+func (r Request) readable() []string {
+	return slices.DeleteFunc(slices.Clone(r.Readable), func(dir string) bool {
+		return r.Access == MayWrite && has(dir, ".git", "HEAD")
+	})
 }
 
 // has reports whether a directory has an entry of one of the names.

@@ -48,7 +48,7 @@ func (o opencode) call(c Config, r Request) (args, env []string) {
 // permission allows what needs no asking. No other permission may ask: the answer would be no, which ends the turn.
 func (opencode) permission(c Config, r Request) string {
 	outside := map[string]string{"*": "deny"}
-	for _, dir := range slices.Concat(r.Writable, copies(r.Readable)) {
+	for _, dir := range slices.Concat(r.Writable, r.readable()) {
 		outside[path.Join(filepath.ToSlash(dir), "*")] = "allow"
 	}
 	rules := map[string]any{"*": "deny", "external_directory": outside}
