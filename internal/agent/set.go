@@ -187,6 +187,9 @@ func (s *Set) Knows(name string) bool {
 	return ok || err != nil
 }
 
+// Judges reports whether the name is that of an agent that can review.
+func (s *Set) Judges(name string) bool { return name != NameOutline && s.Knows(name) }
+
 // TrustsCommandsOf reports whether the user lets the command lines of the agent's plans run without seeing them.
 func (s *Set) TrustsCommandsOf(name string) bool {
 	c, _ := s.Config(name)

@@ -440,6 +440,9 @@ func (e *Engine) mayAttempt(name string, t *plan.TaskState) bool {
 	if name == agent.NameExec {
 		return e.Trust.Has(t.Run) && e.Trust.Preparation(t.Task)
 	}
+	if name == agent.NameOutline && !t.Planning() {
+		return false
+	}
 	return e.Agents.Knows(name) && e.mayMake(t.Task, name) && e.Agents.Missing(name, nil) == nil && e.Trust.Preparation(t.Task)
 }
 
