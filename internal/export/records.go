@@ -103,7 +103,8 @@ func SelfReviewed(ctx context.Context, store reader, snap *gitstore.Snapshot, s 
 	own := map[plan.TaskID]bool{}
 	for _, t := range s.Plan.Tasks {
 		rec, ok := newestApproval(snap, t.TaskID, s.Tasks[t.TaskID].Approved)
-		if !ok || t.Planning() || rec.Reviewer == plan.ReviewerChecks || rec.Reviewer == plan.ReviewerVerdicts {
+		if !ok || rec.Reviewer == plan.ReviewerChecks || rec.Reviewer == plan.ReviewerVerdicts ||
+			rec.Reviewer == plan.ReviewerPlan {
 			continue
 		}
 		if r, err := ReadReview(ctx, store, snap, t.TaskID, rec); err == nil && r.SelfReviewed {
