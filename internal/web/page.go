@@ -128,7 +128,7 @@ type planLine struct {
 	ID          plan.ID
 	Title       string
 	Status      plan.Status
-	Class       graph.Class
+	Session     plan.SessionStatus
 	Done, Total int
 	Problem     string
 }
@@ -139,6 +139,7 @@ func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := plansPage{page: s.page(r, "Plans")}
+	p.Live = true
 	for _, ref := range refs {
 		l := planLine{ID: ref.ID}
 		if snap, err := s.Store.SnapshotAt(r.Context(), ref.ID, ref.Tip); err != nil {
@@ -146,7 +147,7 @@ func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
 		} else {
 			state := snap.State()
 			l.Title, l.Status = plain.Line(snap.Plan.Title), rootStatus(state)
-			l.Class = graph.ClassOf(l.Status)
+			l.Session = state.SessionStatus()
 			l.Done, l.Total = state.Progress()
 		}
 		p.Plans = append(p.Plans, l)

@@ -1,6 +1,6 @@
 // A task's page stays open through the task's whole life, and is never loaded anew: what it shows is right after each event,
 // and what somebody writes meanwhile stays. A browser needs one stream, however many windows show a plan.
-import { audit, check, open, said, step, wf } from "./browser.mjs";
+import { audit, check, drawn, open, said, step, wf } from "./browser.mjs";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -30,10 +30,17 @@ await step("it waits for its input, then it is ready", async () => {
 });
 
 const form = page.locator("#do-review form");
-await step("a version comes, and with it the form to review it", async () => {
+await step("a version comes, and with it the form to review it; a form that somebody fills in stays", async () => {
+  const mine = page.locator("#do-submit");
+  await mine.locator("input[type=file]").setInputFiles({ name: "note.md", mimeType: "text/plain", buffer: Buffer.from("# Mine\n") });
+  await mine.getByLabel("What was done").fill("my own");
   write("# Note\n\nfirst\n");
   await wf("submit", "NOTE-1", "note.md");
   await shows("READY_TO_CHECK");
+  check((await mine.getByLabel("What was done").inputValue()) === "my own", "what was typed is gone");
+  check(await mine.getByLabel("What was done").evaluate((e) => e === document.activeElement), "the focus is gone");
+  check((await mine.locator("input[type=file]").evaluate((e) => e.files.length)) === 1, "the chosen file is gone");
+  await mine.getByText("Hand in a version of your own").click();
   await form.getByRole("button", { name: "Approve v1" }).waitFor();
   await page.locator("#version-v1").waitFor();
 });
@@ -61,8 +68,10 @@ await step("a newer version keeps what was written, and takes back what was chos
 });
 
 await step("somebody else rejects it, hands in again, and approves", async () => {
+  await form.getByLabel("Why, and what to change").focus();
   await wf("review", "NOTE-1", "--reject", "-m", "No second.");
   await shows("TO_BE_MODIFY");
+  check(await form.getByLabel("Why, and what to change").evaluate((e) => e === document.activeElement), "the form closed over who writes in it");
   await page.getByText("No second.").first().waitFor();
   write("# Note\n\nthird\n");
   await wf("submit", "NOTE-1", "note.md");
@@ -97,6 +106,41 @@ await step("nothing is recorded that nobody chose, and what is refused is not lo
   await shows("DONE");
   check((await page.locator("#around").textContent()).includes("POST-1"), "what needs it is gone");
   await audit(page, "after a life");
+});
+
+await step("the plan itself changes while somebody looks for a task, and writes", async () => {
+  const other = await context.newPage();
+  await other.goto(plan);
+  await drawn(other);
+  await other.evaluate(() => (globalThis.whole = true));
+  await other.getByLabel("Search").fill("post");
+  await other.locator("#do-session > summary").click();
+  const why = other.locator("#do-session").getByLabel("Why");
+  await why.fill("going h");
+  await wf("add", "A poster", "-d", "poster.txt");
+  await other.locator('#tree li[data-task="POST-2"]').filter({ hasText: "A poster" }).waitFor();
+  await other.locator('#graph g[data-task="POST-2"]').waitFor();
+  await other.keyboard.type("ome");
+  check((await why.inputValue()) === "going home", await why.inputValue());
+  check((await other.locator("#found").textContent()) === "2 of 4 tasks shown", await other.locator("#found").textContent());
+  check(await other.evaluate(() => globalThis.whole), "the page was loaded anew");
+  await wf("pause");
+  await other.getByText("A form in which you wrote is not offered now").waitFor();
+  await wf("resume");
+  await other.getByText("A form in which you wrote is not offered now").waitFor({ state: "hidden" });
+  check((await why.inputValue()) === "going home", "what was written did not come back");
+  await other.close();
+});
+
+await step("the list of plans is live, too", async () => {
+  const other = await context.newPage();
+  await other.goto(base + "/plans");
+  await other.getByText("WFS-life").waitFor();
+  await wf("pause");
+  await other.getByRole("listitem").filter({ hasText: "WFS-life" }).getByText("paused").waitFor();
+  await wf("resume");
+  await other.getByText("paused").waitFor({ state: "hidden" });
+  await other.close();
 });
 
 await step("seven windows, one stream", async () => {

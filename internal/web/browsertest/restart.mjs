@@ -21,9 +21,15 @@ await page.goto(first.address);
 await drawn(page);
 const note = page.locator("#connection");
 
-await step("the server ends", async () => {
+await step("the server ends: the page says so, and does not leave what somebody writes for an error", async () => {
+  const session = page.locator("#do-session");
+  await session.locator("summary").click();
+  await session.getByLabel("Why").fill("lunch");
   await stop(first);
   await note.filter({ hasText: "run it and open the address that it prints: git wf ui" }).waitFor();
+  await session.getByRole("button", { name: "Pause the plan" }).click();
+  await note.filter({ hasText: "Nothing was sent." }).waitFor();
+  check((await session.getByLabel("Why").inputValue()) === "lunch", "what was written is gone");
 });
 
 let second;
@@ -41,7 +47,7 @@ await step("the new address in another window gives this one back, too", async (
   await page.bringToFront();
   await note.waitFor({ state: "hidden" });
   await wf("pause", "-m", "lunch");
-  await page.locator("#do-session > summary", { hasText: "Resume" }).click();
+  await page.locator("#do-session > summary", { hasText: "Resume" }).waitFor();
   await page.getByRole("button", { name: "Resume the plan" }).click(); // the form has the token of the new server
   await said(page, "status", "resume");
 });

@@ -52,19 +52,52 @@ function outdated(form, version) {
 }
 
 const known = new WeakMap(); // by form: the version that it was about when last seen
+const names = new Set(); // of the forms that this page has had
+const due = new WeakMap(); // by what unfolds a form: whether that was due when last seen
 
 // tend looks after the page's forms, after each change of the page.
 export function tend() {
+  const here = new Set();
   for (const form of document.querySelectorAll("main form[method=post]")) {
+    here.add(nameOf(form));
+    names.add(nameOf(form));
     const before = known.get(form);
     known.set(form, versionOf(form));
-    const draft = sessionStorage.getItem(nameOf(form));
+    const draft = draftOf(form);
     if (draft && before === undefined) {
       fill(form, JSON.parse(draft));
     } else if (draft && before !== versionOf(form)) {
       outdated(form, before);
       keep(form);
     }
+  }
+  for (const box of document.querySelectorAll("main details.do")) {
+    const now = "due" in box.dataset;
+    const before = due.get(box);
+    due.set(box, now);
+    if (before !== now) { // what became due opens; what no longer is closes, unless somebody writes there
+      box.open = now || box.contains(document.activeElement) || [...box.querySelectorAll("form")].some(draftOf);
+    }
+  }
+  missed([...names].some((name) => !here.has(name) && sessionStorage.getItem(name)));
+}
+
+const draftOf = (form) => sessionStorage.getItem(nameOf(form));
+
+// missed says where what was written is while the page has no form for it, as long as somebody else works on the task.
+function missed(is) {
+  let note = document.getElementById("missed");
+  if (is && !note) {
+    note = document.createElement("p");
+    note.id = "missed";
+    note.className = "warn";
+    note.setAttribute("role", "status");
+    note.dataset.keep = "";
+    document.getElementById("announce").after(note);
+    note.textContent = word("A form in which you wrote is not offered now: somebody was faster, or works on it. It comes back with what you wrote.");
+  }
+  if (note) {
+    note.hidden = !is;
   }
 }
 
@@ -83,7 +116,7 @@ addEventListener("submit", (event) => {
   if (!form) {
     return;
   }
-  if (sent.has(form)) {
+  if (sent.has(form) || !document.getElementById("connection").hidden) { // else the browser would leave for an error
     event.preventDefault();
     return;
   }

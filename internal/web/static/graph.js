@@ -12,7 +12,8 @@ let svg = null;
 let size = { w: 1, h: 1 };
 let x = 0, y = 0, k = 1; // where the picture is, and how large
 let drawnAt = 1; // the scale at which it was last drawn sharp
-let folded = new Set(view.dataset.fold ? view.dataset.fold.split(",") : []);
+const foldedAtFirst = () => document.getElementById("tree").dataset.fold.split(",").filter(Boolean);
+let folded = new Set(foldedAtFirst());
 let withChecks = false;
 let withCritical = false;
 let critical = [];
@@ -513,6 +514,13 @@ bus.addEventListener("state", (event) => {
   critical = event.detail.critical || [];
   paint();
   mark();
+});
+bus.addEventListener("shape", async () => {
+  for (const id of foldedAtFirst().filter((id) => !nodes.has(id))) {
+    folded.add(id);
+  }
+  await draw();
+  select(chosen);
 });
 addEventListener("resize", () => {
   if (!settled) {

@@ -1,27 +1,32 @@
 // The list of tasks: fold, search, filter, and stay up to date.
-import { announce, at, morph, onMoved, plan, tend, tick, word } from "/static/page.js";
+import { announce, at, morph, onMoved, plan, refresh, tend, tick, word } from "/static/page.js";
 
 const tree = document.getElementById("tree");
 const search = document.getElementById("search");
 const boxes = [...document.querySelectorAll('#find input[name="class"]')];
 const rows = new Map(); // by task
-for (const item of tree.querySelectorAll("li[data-task]")) {
-  rows.set(item.dataset.task, { item, line: item.querySelector(":scope > .line") });
-}
 
 // The picture hears of what is filtered and of what has changed.
 export const bus = new EventTarget();
 export const tasks = new Map(); // class and status by task, once they are known
-for (const [id, row] of rows) {
-  tasks.set(id, { c: row.item.dataset.class, s: row.line.querySelector(".st").textContent });
-}
 export const parents = new Map();
-for (const [id, row] of rows) {
-  const above = row.item.parentElement.closest("li[data-task]");
-  if (above) {
-    parents.set(id, above.dataset.task);
+
+// read takes the tasks from the list.
+function read() {
+  for (const known of [rows, tasks, parents]) {
+    known.clear();
+  }
+  for (const item of tree.querySelectorAll("li[data-task]")) {
+    const id = item.dataset.task, line = item.querySelector(":scope > .line");
+    rows.set(id, { item, line });
+    tasks.set(id, { c: item.dataset.class, s: line.querySelector(".st").textContent });
+    const above = item.parentElement.closest("li[data-task]");
+    if (above) {
+      parents.set(id, above.dataset.task);
+    }
   }
 }
+read();
 export const titleOf = (id) => rows.get(id)?.line.querySelector(".name").textContent || "";
 export const has = (id) => rows.has(id);
 
@@ -132,9 +137,14 @@ async function update() {
     return;
   }
   const live = await reply.json();
-  if (live.shape !== tree.dataset.shape) {
-    location.reload(); // the plan itself has changed
-    return;
+  if (live.shape !== tree.dataset.shape) { // the plan itself has changed
+    await refresh();
+    read();
+    for (const button of tree.querySelectorAll("button.fold")) {
+      unfold(button, button.getAttribute("aria-expanded") === "true");
+    }
+    filter();
+    bus.dispatchEvent(new Event("shape"));
   }
   for (const [id, html] of Object.entries(live.sections)) {
     const section = document.getElementById(id);

@@ -1,6 +1,6 @@
 // morph makes the content of one element like that of another, and leaves alone what is the same: so the focus, typed text,
-// what is open and how far it is scrolled stay. An element with an id or a data-key is the one that had it before. What a
-// script makes of an element with data-keep, and an id, is the script's.
+// what is open and how far it is scrolled stay. An element with an id, a data-key or a data-task is the one that had it
+// before. What a script makes of an element with data-keep, and an id, is the script's.
 export function morph(old, now) {
   const wanted = new Set([...now.children].map(key));
   const known = new Map();
@@ -45,7 +45,7 @@ export function morph(old, now) {
   }
 }
 
-const key = (node) => node.id || node.dataset?.key || "";
+const key = (node) => node.id || node.dataset?.key || node.dataset?.task || "";
 const kept = (node) => node.dataset?.keep !== undefined;
 
 function drop(node) {
@@ -62,7 +62,7 @@ function settle(have, want) {
     have.data = want.data;
     return;
   }
-  const own = new Set(["disabled", have.localName === "details" ? "open" : ""]); // by the person, or a script
+  const own = new Set(["disabled", "hidden", "aria-expanded", "aria-pressed", have.localName === "details" ? "open" : ""]); // by the person, or a script
   for (const { name, value } of [...want.attributes]) {
     if (!own.has(name) && have.getAttribute(name) !== value) {
       have.setAttribute(name, value);

@@ -46,29 +46,32 @@ async function moved() {
   }, 400);
 }
 
-// connect has the page follow the events of its plan.
+// connect has the page follow the events of its plan, or of all plans.
+let lost = ""; // how, in words
 function connect() {
   const note = document.getElementById("connection");
   const name = decodeURIComponent(plan.split("/").pop());
   let last = null;
-  follow((heard, lost) => {
-    note.textContent = lost === "refused"
+  follow((heard, how) => {
+    const text = !how ? "" : how === "refused"
       ? word("git wf ui was started anew, and this address is no longer valid. Open the one that it printed, or run: git wf ui")
       : word("Connection lost; trying again. If git wf ui has ended, run it and open the address that it prints: git wf ui");
-    note.hidden = !lost;
-    if (heard.has(name) && heard.get(name) !== last) {
-      last = heard.get(name);
+    if (text !== lost) {
+      note.textContent = lost = text;
+      note.hidden = !text;
+    }
+    const now = plan ? heard.get(name) : JSON.stringify([...heard]);
+    if (now !== undefined && now !== last) {
+      last = now;
       moved(); // also at first, for what happened while the page was on its way
     }
   });
 }
 
+const live = document.querySelector("main[data-live]");
+
 // refresh makes the page what the server has of it now.
-async function refresh() {
-  const main = document.querySelector("main[data-live]");
-  if (!main || at) {
-    return;
-  }
+export async function refresh() {
   const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
   if (!reply.ok) {
     return;
@@ -77,7 +80,7 @@ async function refresh() {
   const before = status();
   const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
   document.title = fresh.title;
-  morph(main, fresh.querySelector("main"));
+  morph(document.querySelector("main"), fresh.querySelector("main"));
   tend();
   if (status() !== before) {
     announce(word("%s is now %s", document.title.split(" ")[0], status()));
@@ -134,11 +137,15 @@ tick();
 addEventListener("submit", (event) => {
   if (event.target.method === "post" && !event.defaultPrevented) {
     announce(word("Carrying it out ..."));
+  } else if (lost) {
+    document.getElementById("connection").textContent = word("Nothing was sent.") + " " + lost;
   }
 });
 setInterval(tick, 1000);
-if (plan) {
+if (plan || live) {
   setInterval(() => tails().catch(() => {}), 1000);
-  onMoved(refresh);
+  if (live && !at) {
+    onMoved(refresh);
+  }
   connect();
 }
