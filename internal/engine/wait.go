@@ -153,7 +153,7 @@ func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *p
 			w.Command = handInCommand(t.TaskID, req)
 		}
 	}
-	w.Text = "WAITING_INPUT " + strings.Join(lacks, ", ")
+	w.Text = "waits for input: " + strings.Join(lacks, ", ")
 	return w, nil
 }
 

@@ -207,7 +207,13 @@ await step("go through time", async () => {
   await slider.focus();
   await page.keyboard.press("Home");
   await page.locator("#moment").getByText(/plan "Release page"/).waitFor();
-  check((await page.locator("#slider-at").textContent()) === "1", "the slider does not say where it is");
+  const at = () => page.locator("#slider-at").textContent();
+  check((await at()) === "1", "the slider does not say where it is");
+  const end = Number(await slider.getAttribute("max"));
+  await wf("pause");
+  await wf("resume");
+  await page.waitForFunction((n) => document.getElementById("slider").max === n, String(end + 2));
+  check((await at()) === "1" && (await page.locator("#moment").textContent()).includes("Release page"), "a new event moves the slider");
   check((await page.locator("#rejections").textContent()).includes("NOTE-1"), "the rejections are not counted");
   check((await page.locator("#events li").count()) > 10, "events are missing");
   await page.keyboard.press("End");

@@ -1,5 +1,5 @@
 // The slider through time.
-import { plan, word } from "/static/page.js";
+import { onMoved, plan, word } from "/static/page.js";
 
 const slider = document.getElementById("slider");
 const shown = document.getElementById("slider-at");
@@ -67,4 +67,6 @@ slider?.addEventListener("input", () => {
   clearTimeout(timer);
   timer = setTimeout(() => show().catch(() => {}), 60);
 });
-
+onMoved(() => { // the slider has its new end; who has moved it stays where they are
+  shown.textContent = slider.value;
+});
