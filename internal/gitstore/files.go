@@ -233,14 +233,3 @@ func (b *Batch) AddTreeOf(entries []TreeEntry) (plan.OID, error) {
 	}
 	return b.addTree(here)
 }
-
-// WriteTreeOf writes the nested trees of a flat list of files to disk and returns the top tree's id. The blobs must
-// exist.
-func (s *Store) WriteTreeOf(ctx context.Context, entries []TreeEntry) (plan.OID, error) {
-	b := s.NewBatch()
-	oid, err := b.AddTreeOf(entries)
-	if err != nil {
-		return "", fmt.Errorf("write tree: %w", err)
-	}
-	return oid, b.Flush(ctx)
-}

@@ -17,17 +17,6 @@ import (
 	"gitwf/internal/threeway"
 )
 
-// MergeTrees merges trees into the batch as threeway.Merge says: ours and theirs come from base.
-func (b *Batch) MergeTrees(ctx context.Context, base, ours, theirs plan.OID) (plan.OID, []threeway.Conflict, error) {
-	return threeway.Merge(ctx, &treeObjects{b}, base, ours, theirs)
-}
-
-// CutChange adds the two trees of a change to the batch: the paths in which two trees differ, before and after. "" is
-// an empty tree.
-func (b *Batch) CutChange(ctx context.Context, before, after plan.OID) (old, now plan.OID, err error) {
-	return threeway.Cut(ctx, &treeObjects{b}, before, after)
-}
-
 // treeObjects are the repository's objects and those of a batch, for package threeway.
 type treeObjects struct{ b *Batch }
 

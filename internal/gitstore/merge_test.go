@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/threeway"
 )
 
 // treeMaker makes trees of random files, of few names and contents, so that sides agree, differ and clash.
@@ -186,8 +187,8 @@ func turns(trees ...files) bool {
 	return false
 }
 
-// MergeTrees answers as git's plumbing does, whatever the user configured; it agrees with itself with the sides
-// swapped; and cutting a change out and applying it to its base gives what it was cut from.
+// Trees are merged as git's plumbing does, whatever the user configured, and alike with the sides swapped; cutting a
+// change out and applying it to its base gives what it was cut from.
 func TestMergeTrees(t *testing.T) {
 	dir := newRepo(t)
 	m := &treeMaker{t: t, dir: dir, Rand: rand.New(rand.NewPCG(1, 2)), blobs: map[string]string{}}
@@ -206,9 +207,9 @@ func TestMergeTrees(t *testing.T) {
 		write(t, dir, ".gitattributes", "* merge=union\n")
 
 		s := open(t, dir)
-		batch := s.NewBatch()
+		batch := &treeObjects{s.NewBatch()}
 		for _, sides := range [][2]plan.OID{{o, th}, {th, o}} {
-			tree, conflicts, err := batch.MergeTrees(t.Context(), b, sides[0], sides[1])
+			tree, conflicts, err := threeway.Merge(t.Context(), batch, b, sides[0], sides[1])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -232,19 +233,19 @@ func TestMergeTrees(t *testing.T) {
 				clean++
 			}
 		}
-		old, now, err := batch.CutChange(t.Context(), b, o)
+		old, now, err := threeway.Cut(t.Context(), batch, b, o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree, conflicts, err := batch.MergeTrees(t.Context(), old, b, now)
+		tree, conflicts, err := threeway.Merge(t.Context(), batch, old, b, now)
 		if err != nil || len(conflicts) > 0 || tree != o {
 			t.Fatalf("round %d: applied to its base: %s, %v, %v; want %s", round, tree, conflicts, err, o)
 		}
-		again, conflicts, err := batch.MergeTrees(t.Context(), old, o, now)
+		again, conflicts, err := threeway.Merge(t.Context(), batch, old, o, now)
 		if err != nil || len(conflicts) > 0 || again != o {
 			t.Fatalf("round %d: applied twice: %s, %v, %v; want %s", round, again, conflicts, err, o)
 		}
-		back, conflicts, err := batch.MergeTrees(t.Context(), now, o, old)
+		back, conflicts, err := threeway.Merge(t.Context(), batch, now, o, old)
 		if err != nil || len(conflicts) > 0 || back != b {
 			t.Fatalf("round %d: taken back: %s, %v, %v; want %s", round, back, conflicts, err, b)
 		}

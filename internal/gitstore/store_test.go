@@ -236,8 +236,8 @@ func TestTrees(t *testing.T) {
 	if want := "100644 a-b,100644 a/b.txt,120000 a/link,100755 run.sh"; strings.Join(got, ",") != want {
 		t.Errorf("list %v, want %s", got, want)
 	}
-	if again, err := s.WriteTreeOf(ctx, list); err != nil || again != oid {
-		t.Errorf("WriteTreeOf: %s, %v", again, err)
+	if again, err := s.NewBatch().AddTreeOf(list); err != nil || again != oid {
+		t.Errorf("AddTreeOf: %s, %v", again, err)
 	}
 	if below, err := s.ListTree(ctx, oid, "a"); err != nil || len(below) != 2 || below[0].Path != "a/b.txt" {
 		t.Errorf("below a: %v, %v", below, err)
