@@ -115,5 +115,8 @@ func (c Class) Mark() (mark, ascii string) {
 	return l.mark, l.ascii
 }
 
+// Word says what the class stands for.
+func (c Class) Word() string { return lookOf(c).word }
+
 // Colour is the parameter of the terminal's sequence that selects the colour.
 func (c Class) Colour() string { return lookOf(c).colour }

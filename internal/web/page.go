@@ -171,7 +171,7 @@ func functions(lang string) template.FuncMap {
 		"line":  func(v any) string { return plain.Line(fmt.Sprint(v)) },
 		"lines": func(v any) string { return plain.Text(fmt.Sprint(v)) },
 		"class": graph.ClassOf,
-		"word":  func(c graph.Class) string { return translate(lang, wordOf(c)) },
+		"word":  func(c graph.Class) string { return translate(lang, c.Word()) },
 		"when":  func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"size":  size,

@@ -155,7 +155,7 @@ func TestEveryTextIsTranslated(t *testing.T) {
 		}
 	}
 	for _, c := range graph.Classes() {
-		texts[wordOf(c)] = true
+		texts[c.Word()] = true
 	}
 	verbs := regexp.MustCompile(`%[-+0-9.]*[a-z]`)
 	for text := range texts {

@@ -70,6 +70,7 @@ func rootStatus(s *plan.State) plan.Status {
 // tally is the number of tasks in a class.
 type tally struct {
 	Class graph.Class `json:"class"`
+	Word  string      `json:"word"`
 	N     int         `json:"n"`
 }
 
@@ -237,7 +238,7 @@ func tallies(s *plan.State) []tally {
 	}
 	var all []tally
 	for _, c := range graph.Classes() {
-		all = append(all, tally{c, n[c]})
+		all = append(all, tally{c, c.Word(), n[c]})
 	}
 	return all
 }

@@ -35,11 +35,11 @@ function draw(moment) {
   link.href = plan + "?at=" + moment.commit;
   head.append(element("strong", moment.subject), ` ${moment.author}, ${new Date(moment.time).toLocaleString()} `, link);
   const counts = element("ul", undefined, "counts");
-  for (const { class: name, n } of moment.classes) {
+  for (const { class: name, word: text, n } of moment.classes) {
     if (n > 0) {
       const item = element("li");
       const status = element("span", undefined, "status " + name);
-      status.append(element("span", undefined, "mark"), `${n} ${word(className(name))}`);
+      status.append(element("span", undefined, "mark"), `${n} ${word(text)}`);
       item.append(status);
       counts.append(item);
     }
@@ -52,13 +52,6 @@ function draw(moment) {
     list.append(item);
   }
   panel.replaceChildren(head, counts, list);
-}
-
-function className(name) {
-  return {
-    ready: "ready", running: "in progress", review: "awaits review", done: "done", rejected: "to be made again", pending: "waits for others",
-    blocked: "waits for a person", abandoned: "abandoned",
-  }[name];
 }
 
 let timer = 0;
