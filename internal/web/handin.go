@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -66,25 +67,10 @@ func typedFiles(ctx context.Context, store *gitstore.Store, t *plan.TaskState, n
 // caller removes the directory.
 func handedIn(r *http.Request, spec *plan.DeliverableSpec) (dir string, paths []string, err error) {
 	if dir, err = os.MkdirTemp("", "git-wf-ui-"); err != nil {
-		return dir, nil, err
-	}
-	if err := os.Mkdir(filepath.Join(dir, "files"), 0o700); err != nil {
-		return dir, nil, err
-	}
-	var have int
-	add := func(name string, content io.Reader) error {
-		if relpath.Check(name) != nil {
-			return badRequest("%s is no name for a file that can be handed in", plain.Line(name))
-		}
-		at := filepath.Join(dir, "files", filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-			return err
-		}
-		have++
-		return copyTo(at, content)
+		return "", nil, err
 	}
 	declared, sent := spec.Named(), formFiles(r)
-	uploads := map[string]bool{}
+	have := map[string]bool{}
 	for _, f := range sent {
 		name := path.Join(spec.OutputDir, f.Filename)
 		for _, d := range declared {
@@ -92,33 +78,44 @@ func handedIn(r *http.Request, spec *plan.DeliverableSpec) (dir string, paths []
 				name = d
 			}
 		}
-		if uploads[name] {
+		if have[name] {
 			return dir, nil, badRequest("%s is handed in twice", plain.Line(name))
 		}
-		uploads[name] = true
-		content, err := f.Open()
-		if err != nil {
-			return dir, nil, err
-		}
-		err = add(name, content)
-		content.Close()
-		if err != nil {
+		have[name] = true
+		if _, err := keepFile(dir, name, f); err != nil {
 			return dir, nil, err
 		}
 	}
 	for _, name := range declared {
 		text := strings.ReplaceAll(r.PostFormValue("content."+name), "\r\n", "\n")
-		if strings.TrimSpace(text) == "" || uploads[name] {
+		if strings.TrimSpace(text) == "" || have[name] {
 			continue
 		}
-		if err := add(name, strings.NewReader(strings.TrimRight(text, "\n")+"\n")); err != nil {
+		have[name] = true
+		if _, err := keep(dir, name, strings.NewReader(strings.TrimRight(text, "\n")+"\n")); err != nil {
 			return dir, nil, err
 		}
 	}
-	if have == 0 {
+	if len(have) == 0 {
 		return dir, nil, badRequest("nothing is handed in: choose a file, or write one")
 	}
-	return dir, []string{filepath.Join(dir, "files")}, nil
+	return dir, []string{dir}, nil
+}
+
+// uploaded writes the files of a form to a directory of their own, under their own names, and returns the flags that
+// hand them in. The caller removes the directory.
+func uploaded(r *http.Request) (dir string, flags []string, err error) {
+	if dir, err = os.MkdirTemp("", "git-wf-ui-"); err != nil {
+		return "", nil, err
+	}
+	for i, f := range formFiles(r) {
+		at, err := keepFile(filepath.Join(dir, strconv.Itoa(i)), f.Filename, f) // two may have one name
+		if err != nil {
+			return dir, nil, err
+		}
+		flags = append(flags, "--file="+at)
+	}
+	return dir, flags, nil
 }
 
 // formFiles are the files of a form. A browser sends one without a name for a field in which none was chosen.
@@ -134,48 +131,28 @@ func formFiles(r *http.Request) (all []*multipart.FileHeader) {
 	return all
 }
 
-// uploaded writes the files of a form to a directory of their own, under their own names, and returns the flags that
-// hand them in. The caller removes the directory.
-func uploaded(r *http.Request) (dir string, flags []string, err error) {
-	files := formFiles(r)
-	if len(files) == 0 {
-		return "", nil, nil
+func keepFile(dir, name string, f *multipart.FileHeader) (at string, err error) {
+	content, err := f.Open()
+	if err != nil {
+		return "", err
 	}
-	if dir, err = os.MkdirTemp("", "git-wf-ui-"); err != nil {
-		return dir, nil, err
-	}
-	for i, f := range files {
-		base := f.Filename // mime/multipart keeps only its last element
-		if relpath.Check(base) != nil || strings.ContainsAny(base, `/\`) {
-			return dir, nil, badRequest("%s is no name for a file that can be handed in", plain.Line(base))
-		}
-		own := filepath.Join(dir, strconv.Itoa(i))
-		if err := os.Mkdir(own, 0o700); err != nil {
-			return dir, nil, err
-		}
-		content, err := f.Open()
-		if err != nil {
-			return dir, nil, err
-		}
-		name := filepath.Join(own, base)
-		err = copyTo(name, content)
-		content.Close()
-		if err != nil {
-			return dir, nil, err
-		}
-		flags = append(flags, "--file="+name)
-	}
-	return dir, flags, nil
+	defer content.Close()
+	return keep(dir, name, content)
 }
 
-func copyTo(name string, from io.Reader) error {
-	to, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+// keep writes a new file below a directory, under a name that somebody sent.
+func keep(dir, name string, content io.Reader) (at string, err error) {
+	if relpath.Check(name) != nil {
+		return "", badRequest("%s is no name for a file that can be handed in", plain.Line(name))
+	}
+	at = filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
+		return "", err
+	}
+	to, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if _, err := io.Copy(to, from); err != nil {
-		to.Close()
-		return err
-	}
-	return to.Close()
+	_, err = io.Copy(to, content)
+	return at, errors.Join(err, to.Close())
 }
