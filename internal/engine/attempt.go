@@ -324,7 +324,7 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 func (e *Engine) rejectedAlready(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, tree plan.OID,
 	inputs []plan.Input) (bool, error) {
 	v, ok := snap.Records.Of(t.TaskID).Version(t.Active)
-	if !ok || v.Files != tree || !snap.State().Overturned(t.TaskID, plan.VersionID(t.Active)) {
+	if !ok || v.Files != tree || snap.State().LastingVerdict(t.TaskID, plan.VersionID(t.Active)) != plan.Rejected {
 		return false, nil
 	}
 	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)

@@ -150,7 +150,7 @@ func (m *measurement) effort(t *plan.Task, r *plan.TaskRecords, work export.Work
 		if rev.CreatedAt.After(judged[rec.Version]) {
 			judged[rec.Version] = rev.CreatedAt
 		}
-		if rev.FindsFault() {
+		if rec.FindsFault() {
 			effort.Rejections++
 			m.lessons.rejected(t, rev)
 		}

@@ -27,8 +27,8 @@ type Again struct {
 	Reason string      `json:"reason"`
 }
 
-// IDs are the tasks whose approved versions are set aside.
-func (r Redo) IDs() []plan.TaskID {
+// ids are the tasks whose approved versions are set aside.
+func (r Redo) ids() []plan.TaskID {
 	ids := []plan.TaskID{}
 	for _, a := range r.Again {
 		ids = append(ids, a.TaskID)
@@ -36,18 +36,14 @@ func (r Redo) IDs() []plan.TaskID {
 	return ids
 }
 
-// Redo finds what is made again with some tasks, in a plan as it is or would be. What was made from them follows by
+// redo finds what is made again with some tasks, in a plan as it is or would be. What was made from them follows by
 // itself where its version names what it was made from; else it is set aside too, unless a person made it.
-func (e *Engine) Redo(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, asked []Again) (Redo, error) {
-	r := Redo{Again: slices.Clip(asked), Follow: []plan.TaskID{}, Asks: []plan.TaskID{}, Landed: []plan.TaskID{}}
-	if len(asked) == 0 {
-		r.Again = []Again{}
-		return r, nil
-	}
+func (e *Engine) redo(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, asked []Again) (Redo, error) {
+	r := Redo{Again: append([]Again{}, asked...), Follow: []plan.TaskID{}, Asks: []plan.TaskID{}, Landed: []plan.TaskID{}}
 	persons := map[plan.TaskID]bool{}
 	for grows := true; grows; {
 		grows = false
-		again, asks := s.Impact(r.IDs()...)
+		again, asks := s.Impact(r.ids()...)
 		r.Follow, r.Asks = append(r.Follow[:0], again...), append(r.Asks[:0], asks...)
 		for _, id := range asks {
 			if persons[id] {
@@ -67,7 +63,7 @@ func (e *Engine) Redo(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	return r, nil
 }
 
-// byAgent reports whether an agent made the approved version of a task, and so would make it again.
+// byAgent reports whether an agent or a command made the approved version of a task, and so would make it again.
 func (e *Engine) byAgent(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (bool, error) {
 	a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Approved)
 	return a.Session != "", err
@@ -83,7 +79,7 @@ func (e *Engine) amendment(ctx context.Context, snap *gitstore.Snapshot, by plan
 			asked = append(asked, Again{f.TaskID, reason})
 		}
 	}
-	return e.Redo(ctx, snap, plan.Derive(whole, snap.Records, nil, e.Now()), asked)
+	return e.redo(ctx, snap, plan.Derive(whole, snap.Records, nil, e.Now()), asked)
 }
 
 // foreseen is the plan as it would be with a person's plan in it, and what that has made again.
@@ -97,7 +93,7 @@ func (e *Engine) foreseen(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 	if err != nil {
 		return nil, r, err
 	}
-	return plan.Derive(whole, snap.State().Redone(r.IDs()), nil, e.Now()), r, nil
+	return plan.Derive(whole, snap.State().Redone(r.ids()), nil, e.Now()), r, nil
 }
 
 // Rerun finds what is made again if the plan is, or some of its tasks: a GOAL stands for all of its leaves. Of the whole
@@ -146,10 +142,12 @@ func (e *Engine) Rerun(ctx context.Context, snap *gitstore.Snapshot, tasks []pla
 	if len(asked) == 0 && len(asks)+len(landed) == 0 {
 		return Redo{}, fault.Refused("git wf run", "%s: nothing is approved that could be made again", snap.ID)
 	}
-	if _, _, err := s.Redo(Redo{Again: asked}.IDs()); err != nil {
-		return Redo{}, err
+	for _, a := range asked {
+		if _, err := s.SetAside(a.TaskID); err != nil {
+			return Redo{}, err
+		}
 	}
-	r, err := e.Redo(ctx, snap, s, asked)
+	r, err := e.redo(ctx, snap, s, asked)
 	for _, id := range asks {
 		if !slices.Contains(r.Asks, id) {
 			r.Asks = append(r.Asks, id)
@@ -167,7 +165,7 @@ func (e *Engine) MakeAgain(ctx context.Context, id plan.ID, r Redo, person strin
 			return err
 		}
 		s := snap.State()
-		versions, _, err := s.Redo([]plan.TaskID{again.TaskID})
+		versions, err := s.SetAside(again.TaskID)
 		if err != nil {
 			return err
 		}

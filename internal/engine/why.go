@@ -319,7 +319,7 @@ func (w *tracing) look(ctx context.Context, o Origin, b gitstore.Brought) (suspe
 	if a, err := export.ReadArtifact(ctx, w.store, p.snap, b.Task, version); err == nil {
 		s.Agent = a.Agent
 	}
-	if verdict := p.snap.State().VersionVerdict(b.Task, b.Artifact); verdict != plan.Approved {
+	if verdict := p.snap.State().LastingVerdict(b.Task, b.Artifact); verdict != plan.Approved {
 		s.Reason = fmt.Sprintf("%s is not approved", b.Artifact)
 		if verdict == plan.Rejected {
 			s.Reason = fmt.Sprintf("%s is rejected", b.Artifact)

@@ -237,7 +237,7 @@ func verdictOn(e *export.Evidence, n changeName) (snap *gitstore.Snapshot, why s
 		return snap, snap.State().KeptBack(n.task, n.version), false
 	case plan.Rejected:
 		if before := approvedBefore(snap, n); before != nil {
-			return before, "", snap.State().Overturned(n.task, id)
+			return before, "", snap.State().LastingVerdict(n.task, id) == plan.Rejected
 		}
 		return snap, "was rejected", false
 	}

@@ -335,7 +335,7 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 		snap = evidence.Snapshot
 		now := snap.State()
 		for i, item := range b.Manifest.Items {
-			if !now.Overturned(item.TaskID, item.Version()) {
+			if now.LastingVerdict(item.TaskID, item.Version()) != plan.Rejected {
 				continue
 			}
 			held, err := c.held(ctx, item)

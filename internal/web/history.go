@@ -83,7 +83,7 @@ func (s *Server) historyPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p.Chart = burnUp(samples, figures)
-	p.Rejected = rejected(all, state)
+	p.Rejected = rejected(state)
 	p.Spent, p.Slowest = spentIn(samples, figures, state, s.Now())
 	return s.show(w, r, http.StatusOK, "history", p)
 }
@@ -100,19 +100,23 @@ func sample(all []moment) ([]moment, bool) {
 	return some, true
 }
 
-// rejected counts the rejections of each task, largest first.
-func rejected(all []moment, s *plan.State) []rejections {
-	n := map[plan.TaskID]int{}
+// rejected counts how often fault was found with each task, largest first.
+func rejected(s *plan.State) []rejections {
+	var list []rejections
 	most := 0
-	for _, m := range all {
-		if m.Verdict == plan.Rejected && m.Task != "" && !m.Merge {
-			n[m.Task]++
-			most = max(most, n[m.Task])
+	for id, t := range s.Tasks {
+		n := 0
+		for _, r := range s.Records.Of(id).Reviews {
+			if r.FindsFault() {
+				n++
+			}
+		}
+		if n > 0 {
+			list, most = append(list, rejections{Task: id, Title: plain.Line(t.Title), N: n}), max(most, n)
 		}
 	}
-	var list []rejections
-	for id, count := range n {
-		list = append(list, rejections{id, titleOf(s, id), count, 100 * count / most})
+	for i := range list {
+		list[i].Share = 100 * list[i].N / most
 	}
 	sort.Slice(list, func(i, j int) bool {
 		a, b := list[i], list[j]

@@ -81,6 +81,14 @@ func TestStateAtAnEarlierEvent(t *testing.T) {
 	}
 }
 
+// A version that a person wants made again is not one that somebody found fault with.
+func TestSetAsideIsNoRejection(t *testing.T) {
+	s := newSite(t, nil)
+	s.Approved("PAGE-1", "index.html", "<p>one</p>")
+	s.Review("PAGE-1", 1, "overtaken", plan.Rejected, func(rev *plan.Review) { rev.For = "Ada" })
+	mustHave(t, s.page(sitePath+"/history"), "PAGE-1: v1 is to be made again", "Nothing was rejected.")
+}
+
 func TestAccepted(t *testing.T) {
 	for header, want := range map[string]string{
 		"": "en", "zh": "zh", "zh-Hant-TW": "zh", "ZH-cn": "zh", "de-DE,en;q=0.8": "en", "fr, zh;q=0.5": "zh",
