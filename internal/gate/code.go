@@ -185,7 +185,7 @@ func (c *code) diffTrees(ctx context.Context, before, after plan.OID) ([]Change,
 		return entry{mode: treeMode, oid: oid}
 	}
 	d := &differ{g: c.Gate, skip: c.guard.skips}
-	err := d.level(ctx, []pair{{old: top(before), new: top(after)}}, 0)
+	err := d.level(ctx, []pair{{old: top(before), new: top(after)}})
 	d.changes = slices.DeleteFunc(d.changes, func(ch Change) bool { return !c.guard.protects(ch.Path) })
 	return d.changes, d.flaws, err
 }

@@ -292,7 +292,7 @@ func (c *code) turnsOf(ctx context.Context, version plan.OID) (map[string]turn, 
 	}
 	both.old.path, both.new.path = "", ""
 	d := &differ{g: c.Gate, skip: c.guard.skips}
-	if err := d.level(ctx, []pair{both}, 0); err != nil || len(d.flaws) > 0 {
+	if err := d.level(ctx, []pair{both}); err != nil || len(d.flaws) > 0 {
 		return nil, err
 	}
 	turns := map[string]turn{}

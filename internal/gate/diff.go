@@ -74,7 +74,7 @@ type pair struct {
 // why; the old one is taken as it is.
 func (g *Gate) diff(ctx context.Context, before, after *view) ([]Change, []flaw, error) {
 	d := &differ{g: g, flaws: slices.Clone(after.flaws)}
-	err := d.level(ctx, pairs("", before.entries, after.entries), 0)
+	err := d.level(ctx, pairs("", before.entries, after.entries))
 	sort.Slice(d.changes, func(i, j int) bool { return d.changes[i].Path < d.changes[j].Path })
 	return d.changes, d.flaws, err
 }
@@ -103,8 +103,8 @@ func pairs(dir string, before, after []entry) []pair {
 }
 
 // level compares the directories at one depth, then those below them.
-func (d *differ) level(ctx context.Context, level []pair, depth int) error {
-	for ; len(level) > 0; depth++ {
+func (d *differ) level(ctx context.Context, level []pair) error {
+	for depth := 0; len(level) > 0; depth++ {
 		if err := d.g.readNodes(ctx, d.trees(level)); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (g *Gate) list(ctx context.Context, v *view, dir string) ([]gitstore.TreeEn
 		return nil, err
 	}
 	d := &differ{g: g}
-	if err := d.level(ctx, []pair{{path: dir, new: e}}, 0); err != nil {
+	if err := d.level(ctx, []pair{{path: dir, new: e}}); err != nil {
 		return nil, err
 	}
 	if len(d.flaws) > 0 {

@@ -89,7 +89,7 @@ func (b *builder) build(front, blocks []*block) {
 		b.front(bl)
 	}
 	top := doc.subs
-	b.process(doc.blocks, b.root, inDoc, nil)
+	b.process(doc.blocks, b.root, inDoc)
 	if len(top) > 0 && b.isTitle(top[0]) {
 		h := top[0]
 		if b.title == "" {
@@ -97,7 +97,7 @@ func (b *builder) build(front, blocks []*block) {
 		}
 		b.root.line = h.head.no
 		b.took(h.head.lines...)
-		b.process(h.blocks, b.root, inDoc, nil)
+		b.process(h.blocks, b.root, inDoc)
 		top = append(slices.Clone(h.subs), top[1:]...)
 	}
 	for _, s := range top {
@@ -216,13 +216,13 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 	case fieldRole:
 		b.fieldSection(s, in, k, isTask)
 	case containerRole:
-		b.process(s.blocks, in, inGoal, nil)
+		b.process(s.blocks, in, inGoal)
 		b.subs(s, in, false)
 	case boardRole:
 		b.board(s, in)
 	case goalRole:
 		n := b.add(in, fromHeading, s.label, s.head.no)
-		b.process(s.blocks, n, inGoal, nil)
+		b.process(s.blocks, n, inGoal)
 		b.subs(s, n, false)
 	case taskRole:
 		if s.label.id == "" && (s.signals().fields || b.fieldsBelow(s)) {
@@ -230,12 +230,12 @@ func (b *builder) section(s *section, in *node, isTask bool) {
 		}
 		n := b.add(in, fromHeading, s.label, s.head.no)
 		n.takeDepends(s.text)
-		b.process(s.blocks, n, inTask, nil)
+		b.process(s.blocks, n, inTask)
 		b.subs(s, n, true)
 	case partRole:
 		outer := b.part
 		b.part = s.text
-		b.process(s.blocks, in, inTask, nil)
+		b.process(s.blocks, in, inTask)
 		b.subs(s, in, true)
 		b.part = outer
 	}

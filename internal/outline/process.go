@@ -15,7 +15,8 @@ type openField struct {
 }
 
 // process reads blocks in the order of the document, for the goal or task n.
-func (b *builder) process(blocks []*block, n *node, m mode, open *openField) {
+func (b *builder) process(blocks []*block, n *node, m mode) {
+	var open *openField
 	for _, bl := range blocks {
 		switch bl.kind {
 		case paraBlock:
@@ -184,7 +185,7 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 		if !b.promote(n, it.lines) {
 			b.describe(n, joinLines(it.lines), it.lines...)
 		}
-		b.process(it.kids, n, inTask, nil)
+		b.process(it.kids, n, inTask)
 	case explicitItem(it), m == inGoal && it.check != 0 && !commandFirst(it), m == inDoc && b.loose && it.check != 0 &&
 		!commandFirst(it):
 		b.itemTask(it, n)
@@ -193,22 +194,22 @@ func (b *builder) plainItem(it *item, n *node, m mode) {
 		n.hasField = true
 	case tasksIn(it.kids) && !containers.Get().MatchString(readLabel(it.lines[0].text).title):
 		goal := b.add(n, fromItem, readLabel(it.lines[0].text), it.no)
-		b.process(it.kids, goal, inGoal, nil)
+		b.process(it.kids, goal, inGoal)
 	case m == inDoc:
 		if !b.promote(n, it.lines) {
 			b.took(it.lines...)
 			b.intro, b.introAt = append(b.intro, prose(joinLines(it.lines))), append(b.introAt, it.lines...)
 		}
-		b.process(it.kids, n, m, nil)
+		b.process(it.kids, n, m)
 	case b.promote(n, it.lines):
-		b.process(it.kids, n, m, nil)
+		b.process(it.kids, n, m)
 	default:
 		b.describe(n, joinLines(it.lines), it.lines...)
 		if l := readLabel(it.lines[0].text); m == inGoal && l.strong && l.id != "" && l.kind != noWord {
 			b.itemTask(it, n)
 			return
 		}
-		b.process(it.kids, n, m, nil)
+		b.process(it.kids, n, m)
 	}
 }
 
@@ -277,7 +278,7 @@ func (b *builder) itemTask(it *item, parent *node) {
 	if more := append(rest, it.lines[1:]...); len(more) > 0 {
 		own = append(own, &block{kind: paraBlock, lines: more, no: more[0].no})
 	}
-	b.process(append(own, it.kids...), n, inTask, nil)
+	b.process(append(own, it.kids...), n, inTask)
 }
 
 // takeDepends takes dependencies that stand in parentheses in the name of a task: "Print (depends on: T1)".

@@ -65,7 +65,7 @@ func (b *builder) bullet(it *item, in *node) {
 	goal := b.add(in, fromItem, readLabel(it.lines[0].text), it.no)
 	for _, bl := range it.kids {
 		if bl.kind != listBlock {
-			b.process([]*block{bl}, goal, inGoal, nil)
+			b.process([]*block{bl}, goal, inGoal)
 			continue
 		}
 		for _, kid := range bl.items {
@@ -166,7 +166,7 @@ func (b *builder) board(s *section, in *node) {
 	from := len(in.kids)
 	for _, bl := range s.blocks {
 		if bl.kind != listBlock {
-			b.process([]*block{bl}, in, inGoal, nil)
+			b.process([]*block{bl}, in, inGoal)
 			continue
 		}
 		for _, it := range bl.items {

@@ -27,7 +27,7 @@ func columnsOf(rows [][]cell) columns {
 		}
 	}
 	if !c.has(keyStatus) {
-		if i := statesOnly(rows, c); i >= 0 {
+		if i := statesOnly(rows); i >= 0 {
 			c.of[keyStatus] = i
 		}
 	}
@@ -52,7 +52,7 @@ func columnsOf(rows [][]cell) columns {
 
 // statesOnly is the column under a header that says nothing whose cells all say a status, -1 if there is none. Symbols
 // do; a word does only if it is the whole cell.
-func statesOnly(rows [][]cell, c columns) int {
+func statesOnly(rows [][]cell) int {
 	for i, h := range rows[0] {
 		if lookup(h.text) != "" || len(rows) < 2 {
 			continue

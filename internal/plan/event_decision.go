@@ -76,7 +76,8 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 	case e.Order.TaskID != "":
 		act.Kind, says, err = actOrder, "order to "+string(e.Order.TaskID), e.order(s, t, &c)
 	case e.Ask != nil:
-		act.Kind, says, err = actAsk, "asks the user", e.ask(s, &c)
+		act.Kind, says = actAsk, "asks the user"
+		e.ask(s, &c)
 	default:
 		if open := s.Unfinished(e.Task); len(open) > 0 {
 			err = refuse(e.Task, "can't finish: %s", JoinIDs(open))
@@ -152,7 +153,7 @@ func (e ApplyDecision) answered(id TaskID) (numbers []int) {
 	return numbers
 }
 
-func (e ApplyDecision) ask(s *State, c *Change) error {
+func (e ApplyDecision) ask(s *State, c *Change) {
 	q := *e.Ask
 	r := s.Records.Of(e.Task)
 	n := 1
@@ -162,7 +163,6 @@ func (e ApplyDecision) ask(s *State, c *Change) error {
 	q.QuestionID, q.TaskID, q.By, q.CreatedAt = "q"+strconv.Itoa(n), e.Task, e.Agent, Second(e.Time)
 	c.Body = q.Question
 	c.Add = append(c.Add, Entry{Path: e.Task.Dir() + "/" + r.QuestionPath(n), Data: Document(q)})
-	return nil
 }
 
 // answer adds answers to tasks that the deciding task orders, and to nobody else.

@@ -70,7 +70,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	rev.MinScore = s.MinScore(t.TaskID)
 	err = rev.sound(t.Task)
 	if accepts {
-		err = rev.accepts(r.reviewsOf(version, 0))
+		err = rev.accepts(r.reviewsOf(version))
 	} else if err == nil {
 		err = rev.rated(s.RubricOf(t.TaskID))
 	}

@@ -491,7 +491,7 @@ func (f *flowTeam) review(id TaskID, version int, by string, v Verdict) {
 	if v == Rejected {
 		r.Score = []int{5, 50}[f.rnd.IntN(2)]
 	}
-	if said := s.Records.Of(id).reviewsOf(version, 0); by == reviewerAccepted {
+	if said := s.Records.Of(id).reviewsOf(version); by == reviewerAccepted {
 		r.Score = said[len(said)-1].Score
 	}
 	if s.isSeat(id, by) {

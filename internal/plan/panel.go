@@ -14,7 +14,7 @@ import (
 
 // ruled is the verdict of a version, and the number of its newest review.
 func (s *State) ruled(id TaskID, r *TaskRecords, version int) (Verdict, int) {
-	reviews := r.reviewsOf(version, 0)
+	reviews := r.reviewsOf(version)
 	newest := 0
 	if n := len(reviews); n > 0 {
 		newest = reviews[n-1].N
@@ -31,11 +31,11 @@ func (s *State) ruled(id TaskID, r *TaskRecords, version int) (Verdict, int) {
 	return s.rule(id, reviews), newest
 }
 
-// reviewsOf are the reviews of a version in the order of their numbers; below a number, if that is above 0.
-func (r *TaskRecords) reviewsOf(version, below int) []ReviewRecord {
+// reviewsOf are the reviews of a version in the order of their numbers.
+func (r *TaskRecords) reviewsOf(version int) []ReviewRecord {
 	var reviews []ReviewRecord
 	for _, v := range r.Reviews {
-		if v.Version == version && (below == 0 || v.N < below) {
+		if v.Version == version {
 			reviews = append(reviews, v)
 		}
 	}
@@ -167,7 +167,7 @@ func (s *State) Panel(id TaskID, version int) iter.Seq2[string, ReviewRecord] {
 		if c := s.CheckOf(id); c == nil || c.Agree == nil {
 			return
 		}
-		newest := newestOf(s.Records.Of(id).reviewsOf(version, 0))
+		newest := newestOf(s.Records.Of(id).reviewsOf(version))
 		seats, taken := s.seats(id, newest)
 		for i, seat := range seats {
 			if !yield(seat, newest[taken[i]]) {
@@ -341,7 +341,7 @@ func (s *State) Concerns(id TaskID, version int) bool {
 		return false
 	}
 	sum, n, least := 0, 0, 100
-	for _, v := range newestOf(s.Records.Of(id).reviewsOf(version, 0)) {
+	for _, v := range newestOf(s.Records.Of(id).reviewsOf(version)) {
 		if !s.judges(v.Reviewer) && v.Reviewer != reviewerAccepted && v.Verdict == Approved {
 			least = min(least, v.Score)
 		}
@@ -419,7 +419,7 @@ func (s *State) seatNote(t *TaskState) string {
 		add(seat, v)
 	}
 	if seats == 0 && t.Status == StatusReadyToCheck {
-		newest := newestOf(s.Records.Of(t.TaskID).reviewsOf(t.Active, 0))
+		newest := newestOf(s.Records.Of(t.TaskID).reviewsOf(t.Active))
 		for _, seat := range s.Seats(t.TaskID) {
 			add(seat, newest[EscapeName(seat)])
 		}

@@ -98,7 +98,7 @@ func (m *Model) Lines(columns, height int, now time.Time) []Line {
 	var head, body, foot []Line
 	switch {
 	case m.help:
-		head, body, foot = m.frame(columns, "Keys", "any key goes back")
+		head, foot = m.frame(columns, "Keys", "any key goes back")
 		m.body = max(height-len(head)-len(foot), 1)
 		for _, text := range keys() {
 			body = append(body, Line{{m.shown(text), Plain}})
@@ -108,7 +108,7 @@ func (m *Model) Lines(columns, height int, now time.Time) []Line {
 		if !m.form.approve {
 			what = "Reject"
 		}
-		head, _, foot = m.frame(columns, fmt.Sprintf("%s %s %s: %s", what, m.form.task, m.form.version, m.form.title),
+		head, foot = m.frame(columns, fmt.Sprintf("%s %s %s: %s", what, m.form.task, m.form.version, m.form.title),
 			"Enter next field  arrows move  Space, p, f: verdict  Esc nothing")
 		m.body = max(height-len(head)-len(foot), 1)
 		var at int
@@ -133,9 +133,9 @@ func (m *Model) Lines(columns, height int, now time.Time) []Line {
 func (m *Model) shown(s string) string { return terminal.Text(s, m.ASCII) }
 
 // frame is what is above and below a page.
-func (m *Model) frame(columns int, title, keys string) (head, body, foot []Line) {
+func (m *Model) frame(columns int, title, keys string) (head, foot []Line) {
 	head = []Line{{{m.clip(m.text(title), columns), Strong}}, {{m.rule(columns), Faint}}}
-	return head, nil, []Line{m.footer(columns, keys)}
+	return head, []Line{m.footer(columns, keys)}
 }
 
 // footer is the last row: what is typed, what has just happened, or the keys.
@@ -159,7 +159,7 @@ func (m *Model) pageLines(v *view, columns, height int) (head, body, foot []Line
 	} else if v.Kind == VersionPage {
 		keys = "j k move  / search  d compare with the one before  a approve  x reject  q back"
 	}
-	head, _, foot = m.frame(columns, v.Title, keys)
+	head, foot = m.frame(columns, v.Title, keys)
 	m.body = max(height-len(head)-len(foot), 1)
 	if len(v.Versions) > 0 {
 		v.top = window(v.top, v.at, m.body)

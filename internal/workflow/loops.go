@@ -204,7 +204,7 @@ func (x *expander) eachOf(n *node, e *env, parent *inst, on, fresh bool) []*inst
 		if x.mode == utmost {
 			count = most
 		}
-		x.items(n, x.samples(n, e, min(count, most)), e, goal, on, fresh)
+		x.items(n, x.samples(n, min(count, most)), e, goal, on, fresh)
 	default:
 		x.later = append(x.later, later{n.kids, e, goal})
 		if n.ownName() {

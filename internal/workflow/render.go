@@ -372,7 +372,7 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 	}
 	t.DeliverableSpec = d.spec()
 	x.criteria(i, t, &d)
-	return []*plan.Task{t, x.check(i, t, &d)}
+	return []*plan.Task{t, x.check(t, &d)}
 }
 
 func (d *taskDoc) spec() *plan.DeliverableSpec {
@@ -491,7 +491,7 @@ func (w *Workflow) expands(i *inst) []string {
 }
 
 // check is the CHECK of a task.
-func (x *expander) check(i *inst, t *plan.Task, d *taskDoc) *plan.Task {
+func (x *expander) check(t *plan.Task, d *taskDoc) *plan.Task {
 	r := d.Review
 	c := &plan.Task{
 		TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " + string(t.TaskID), ParentTaskID: t.ParentTaskID,

@@ -94,7 +94,7 @@ func (w *Workflow) loopSchema(n *node) *schema.Schema {
 }
 
 // samples are items as an approved file could have them.
-func (x *expander) samples(n *node, e *env, count int) []item {
+func (x *expander) samples(n *node, count int) []item {
 	s := x.w.loopSchema(n)
 	items := make([]item, count)
 	for i := range items {
