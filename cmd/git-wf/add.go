@@ -53,9 +53,13 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 	if what == "" {
 		return usage("nothing says what is to be added")
 	}
+	days, err := daysOf(c, "days")
+	if err != nil {
+		return err
+	}
 	t := &plan.Task{
 		TaskID: freeTask(snap.Plan), NodeType: plan.Action, Title: engine.TitleOf(what), Description: what,
-		ParentTaskID: snap.Plan.RootTaskID, Run: c.String("run"), EstimatedPersonDays: c.Float64("days"),
+		ParentTaskID: snap.Plan.RootTaskID, Run: c.String("run"), EstimatedPersonDays: days,
 		DeliverableSpec: &plan.DeliverableSpec{Filename: c.String("deliverable")},
 	}
 	for _, id := range c.StringSlice("depends") {
@@ -93,7 +97,8 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 	if !c.Bool("json") {
 		fmt.Fprintf(e.stdout, "%s: %s\n", t.TaskID, plain.Line(t.Title))
 	}
-	err = e.handInPlan(c, store, eng, snap.ID, r, "the plan with "+string(t.TaskID), data)
+	err = e.handInPlan(c, store, eng, snap.ID, r, "the plan with "+string(t.TaskID), data,
+		"git wf add, or git wf plan --edit")
 	var fs plan.Findings
 	if errors.As(err, &fs) { // in a file that nobody sees
 		for i := range fs {

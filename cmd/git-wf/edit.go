@@ -39,7 +39,7 @@ func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		fmt.Fprintln(e.stdout, "nothing changed; the plan is as it was")
 		return nil
 	}
-	err = e.handInPlan(c, store, eng, snap.ID, r, "the edited plan", after)
+	err = e.handInPlan(c, store, eng, snap.ID, r, "the edited plan", after, amendFromFile)
 	if err != nil || c.Bool("dry-run") {
 		next := map[bool]string{true: "mend it, then git wf plan --amend -f", false: "git wf plan --amend -f"}[err != nil]
 		kept := filepath.Join(store.GitDir(), "WF_EDITPLAN.yaml")

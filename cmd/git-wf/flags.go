@@ -52,6 +52,15 @@ func attachFlag() cli.Flag {
 	return listFlag("attach,a", "a `FILE` that belongs to what is asked for; may be given more than once")
 }
 
+// daysOf is an estimate in person-days, 0 if none is given.
+func daysOf(c *cli.Context, name string) (float64, error) {
+	days := c.Float64(name)
+	if c.IsSet(name) && !(days > 0 && days <= 10_000) { // NaN is neither
+		return 0, usage("--%s: expected person-days, more than 0, found %g", name, days)
+	}
+	return days, nil
+}
+
 func jobsFlag() cli.Flag {
 	return &cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on this many tasks at once", Value: 1}
 }

@@ -57,9 +57,10 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 			return usage("--%s does not go with a plan that is imported", name)
 		}
 	}
-	switch days := c.Float64("estimate"); {
-	case c.IsSet("estimate") && !(days > 0 && days <= 10_000):
-		return usage("--estimate: expected person-days, more than 0, found %g", days)
+	days, err := daysOf(c, "estimate")
+	switch {
+	case err != nil:
+		return err
 	case c.Bool("fill") && (c.IsSet("output") || c.Bool("dry-run")):
 		return usage("--fill has an agent make the plan's next version; leave out --output and --dry-run")
 	case c.Bool("json") && c.String("output") == "-":
@@ -76,7 +77,7 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 		return err
 	}
 	read := func(store *gitstore.Store) error { // nil where a draft needs none
-		o := exchange.Options{EstimateDays: c.Float64("estimate")}
+		o := exchange.Options{EstimateDays: days}
 		if store != nil {
 			o.Exists = repositoryHas(store)
 		}

@@ -33,7 +33,7 @@ func (e *env) planOutline(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 		return mendOutline(file, err)
 	}
 	if c.Bool("dry-run") {
-		return e.dryRun(c, eng, d, o)
+		return e.dryRun(c, eng, d, o, planFromFile)
 	}
 	return e.createPlan(c, store, eng, d)
 }

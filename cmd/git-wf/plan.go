@@ -99,7 +99,7 @@ func (e *env) plan(c *cli.Context) error {
 		isDir := err == nil && info.IsDir()
 		if !isDir && (imports == "" || file == "-") {
 			if data, err = e.readInput(file, maxPlanFile); err != nil {
-				return unreadable("the plan "+fileWord(file), err, "git wf plan -f FILE")
+				return unreadable("the plan "+fileWord(file), err, planFromFile)
 			}
 		}
 		if isDir || imports != "" || kindOf(file, data) == aForeign {
@@ -146,7 +146,7 @@ func (e *env) sentencePlanner(c *cli.Context, store *gitstore.Store, eng *engine
 	if _, err := store.Person(c.Context); err != nil {
 		return "", err
 	}
-	name, err := e.plannerOf(c, store, eng, "git wf plan -f FILE")
+	name, err := e.plannerOf(c, store, eng, planFromFile)
 	if err == nil && name == agent.NameOutline {
 		err = e.outlineReads(task, c.StringSlice("attach"))
 	}

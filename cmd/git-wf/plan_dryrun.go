@@ -15,7 +15,8 @@ import (
 )
 
 // dryRun shows what a plan would be, and what was read if it was Markdown. It runs only trusted lines.
-func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outline.Outline) error {
+func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outline.Outline,
+	again string) error {
 	review := plandoc.ReviewPlan(d.Plan)
 	review.Suggestions = append([]plandoc.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null
 	missing, err := eng.MissingPaths(c.Context, d)
@@ -72,7 +73,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 	case len(green) > 0:
 		return fault.Usage("make the criterion fail while there is no deliverable", "%w", green)
 	case review.Verdict != plan.Approved:
-		return fault.Refused("mend what is marked FAIL above, then git wf plan -f FILE",
+		return fault.Refused("mend what is marked FAIL above, then "+again,
 			"the review would reject this plan (score %d)", review.Score)
 	}
 	return nil

@@ -53,7 +53,7 @@ func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 		return mendFile(err, "mend "+fileWord(file)+", or leave out --type; docs/sessions.md says what each type demands")
 	}
 	if c.Bool("dry-run") {
-		return e.dryRun(c, eng, d, nil)
+		return e.dryRun(c, eng, d, nil, planFromFile)
 	}
 	return e.createPlan(c, store, eng, d)
 }
@@ -206,7 +206,7 @@ func (e *env) createPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	if err := store.SetActive(ctx, id); err != nil {
 		return err
 	}
-	return e.planOutcome(c, store, eng, state, plan.PlanTaskID)
+	return e.planOutcome(c, store, eng, state, plan.PlanTaskID, planFromFile)
 }
 
 // tryLines trusts the command lines of a file that a person hands in, and tries its criteria on an empty candidate.
@@ -263,9 +263,9 @@ func (p printer) showLines(lines []plandoc.CommandLine, what string) {
 }
 
 // planOutcome says whether the plan was approved, and prints the review if not. If the policy names more reviewers than
-// the built-in one, it asks them.
+// the built-in one, it asks them. again is the command that hands in a mended plan.
 func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Engine, s *plan.State,
-	task plan.TaskID) error {
+	task plan.TaskID, again string) error {
 	t := s.Tasks[task]
 	if t.Verdict != plan.Rejected && !s.Plan.Grafted(task) {
 		return e.makePlan(c, store, eng, s.Plan.PlanID)
@@ -300,7 +300,7 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 		return err
 	}
 	fmt.Fprintf(e.stderr, "\n%s\n", plain.Text(string(text)))
-	return fault.Refused("mend the file, then git wf plan -f FILE again: it becomes the next version",
+	return fault.Refused("mend it, then "+again+": it becomes the next version",
 		"the plan was rejected")
 }
 

@@ -38,7 +38,7 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return err
 	}
 	r := engine.Replanning{Leaf: leaf, Agent: plan.AgentManual, Reason: c.String("message"), Person: person}
-	command := "git wf plan --amend -f FILE"
+	command := amendFromFile
 	if leaf != "" {
 		command = "git wf split " + string(leaf) + " -f FILE"
 	}
@@ -47,7 +47,7 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		if err != nil {
 			return unreadable(fileWord(name), err, command)
 		}
-		return mendFile(e.handInPlan(c, store, eng, snap.ID, r, fileWord(name), data),
+		return mendFile(e.handInPlan(c, store, eng, snap.ID, r, fileWord(name), data, command),
 			"mend "+fileWord(name)+", then "+command)
 	}
 	if c.Bool("dry-run") {
@@ -66,9 +66,16 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	return e.makePlan(c, store, eng, snap.ID)
 }
 
-// handInPlan tries a person's file and records it as the next version of a planning task.
+// The commands that hand in a plan, and a changed one.
+const (
+	planFromFile  = "git wf plan -f FILE"
+	amendFromFile = "git wf plan --amend -f FILE"
+)
+
+// handInPlan tries a person's file and records it as the next version of a planning task. again is the command that hands
+// in a mended one.
 func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, r engine.Replanning,
-	name string, data []byte) error {
+	name string, data []byte, again string) error {
 	d, err := eng.DraftFor(c.Context, id, r, name, data)
 	if err != nil {
 		return err
@@ -79,7 +86,7 @@ func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 		}
 	}
 	if c.Bool("dry-run") {
-		return e.dryRun(c, eng, d, nil)
+		return e.dryRun(c, eng, d, nil, again)
 	}
 	if err := e.tryLines(c, eng, d); err != nil {
 		return err
@@ -95,5 +102,5 @@ func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	if err != nil {
 		return err
 	}
-	return e.planOutcome(c, store, eng, s, task)
+	return e.planOutcome(c, store, eng, s, task, again)
 }

@@ -60,7 +60,7 @@ func (e *env) undo(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 				"when the plan is approved and git wf run waits for %[1]s: git wf submit %[1]s --commit %.12[2]s\n",
 				engine.UndoTask, u.Commit)
 		}
-		return e.planOutcome(c, store, eng, state, plan.PlanTaskID)
+		return e.planOutcome(c, store, eng, state, plan.PlanTaskID, planFromFile)
 	}
 	if c.Bool("json") {
 		return e.printJSON(u)
