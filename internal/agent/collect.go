@@ -251,7 +251,7 @@ func (c *collection) declared(spec *plan.DeliverableSpec) error {
 		if !known {
 			undeclared++
 			c.report(f.Path, RuleUndeclared,
-				describe(patterns)+" (temporary files belong into the working directory, not into WF_OUT)", "this file")
+				describe(patterns)+" (temporary files belong elsewhere)", "this file")
 		}
 	}
 	for i, p := range patterns {

@@ -205,7 +205,7 @@ func TestCollectMessage(t *testing.T) {
 	}{
 		{"undeclared", ": >a; : >tmp.log", plan.DeliverableSpec{Filename: "a"},
 			"tmp.log: the file is not declared: want what is declared: a " +
-				"(temporary files belong into the working directory, not into WF_OUT), got this file"},
+				"(temporary files belong elsewhere), got this file"},
 		{"link", "ln -s /etc/passwd a", plan.DeliverableSpec{Filename: "a"},
 			"a: a symbolic link must lead to a file of the artifact: want the relative path of a file of the artifact, no directory and no link, got /etc/passwd"},
 		{"name of control characters", `: >"$(printf 'a\033[31m')"`, plan.DeliverableSpec{},

@@ -244,6 +244,7 @@ func TestHandIn(t *testing.T) {
 	}
 	for want, uploads := range map[string][]string{
 		"nothing is handed in": {""}, "out/.git is no name": {".git"}, "out/a.png is handed in twice": {"a.png", "x/a.png"},
+		"out/sub/note.md is handed in twice, or as a file": {"sub", "note.md"},
 	} {
 		if got, err := send(uploads, nil); err == nil || !strings.Contains(err.Error(), want) || len(got) > 0 {
 			t.Errorf("%q: %v, %v", uploads, got, err)

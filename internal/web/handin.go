@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"mime/multipart"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"gitwf/internal/gitstore"
@@ -78,9 +80,6 @@ func handedIn(r *http.Request, spec *plan.DeliverableSpec) (dir string, paths []
 				name = d
 			}
 		}
-		if have[name] {
-			return dir, nil, badRequest("%s is handed in twice", plain.Line(name))
-		}
 		have[name] = true
 		if _, err := keepFile(dir, name, f); err != nil {
 			return dir, nil, err
@@ -146,11 +145,14 @@ func keep(dir, name string, content io.Reader) (at string, err error) {
 		return "", badRequest("%s is no name for a file that can be handed in", plain.Line(name))
 	}
 	at = filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-		return "", err
+	var to *os.File
+	if err = os.MkdirAll(filepath.Dir(at), 0o700); err == nil {
+		to, err = os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	}
-	to, err := os.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrExist), errors.Is(err, syscall.ENOTDIR):
+		return "", badRequest("%s is handed in twice, or as a file and as a directory", plain.Line(name))
+	case err != nil:
 		return "", err
 	}
 	_, err = io.Copy(to, content)
