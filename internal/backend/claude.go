@@ -122,7 +122,7 @@ func (claude) read(out output) (Reply, error) {
 		strings.Contains(out.stderr, "--resume requires a valid session"):
 		return Reply{}, errSessionLost
 	case out.exit != 0:
-		return Reply{}, out.failed(Failed, "claude failed")
+		return Reply{}, out.crashed("claude failed")
 	}
 	return Reply{}, out.failed(Malformed, "claude printed no result that can be read")
 }
@@ -142,16 +142,9 @@ func (res claudeResult) reply() (Reply, error) {
 			},
 		}, nil
 	}
-	e := &Error{Reason: Failed, Message: text, Status: res.Status}
-	switch {
-	case res.StopReason == "refusal":
+	e := &Error{Reason: reasonOf(res.Status, text), Message: text, Status: res.Status}
+	if res.StopReason == "refusal" {
 		e.Reason = Refused
-	case res.Status != 0:
-		e.Reason = statusReason(res.Status)
-	case strings.Contains(text, "Not logged in"), strings.Contains(text, "Invalid API key"):
-		e.Reason = Unavailable
-	case network(text):
-		e.Reason = Transient
 	}
 	if e.Message == "" {
 		e.Message = "claude ended with " + res.Subtype

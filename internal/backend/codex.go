@@ -129,18 +129,14 @@ func (codex) read(out output) (Reply, error) {
 var codexStatus = pattern.Compile(`(?:unexpected|last) status:? (\d{3})`)
 
 func codexError(message string) *Error {
-	e := &Error{Reason: Failed, Message: message}
-	lower := strings.ToLower(message)
-	switch m := codexStatus.Get().FindStringSubmatch(message); {
-	case m != nil:
+	e := &Error{Message: message}
+	m := codexStatus.Get().FindStringSubmatch(message)
+	if m != nil {
 		e.Status, _ = strconv.Atoi(m[1]) // three digits
-		e.Reason = statusReason(e.Status)
-	case strings.Contains(lower, "content_filter"):
+	}
+	e.Reason = reasonOf(e.Status, message)
+	if m == nil && strings.Contains(strings.ToLower(message), "content_filter") {
 		e.Reason = Refused
-	case strings.Contains(lower, "missing environment variable"), strings.Contains(lower, "not logged in"):
-		e.Reason = Unavailable
-	case network(message), strings.Contains(lower, "at capacity"), strings.Contains(lower, "high demand"):
-		e.Reason = Transient
 	}
 	return e
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,12 +59,26 @@ var errSessionLost = errors.New("the session is gone")
 // tooLarge says that an answer is longer than MaxReply.
 var tooLarge = fmt.Sprintf("longer than %d MiB", MaxReply>>20)
 
-// statusReason is the meaning of a model service's HTTP status. 529 is Anthropic's overload.
-func statusReason(status int) Reason {
+// reasonOf is the reason of a failure by its message, and by the status of HTTP if there was one; 529 is Anthropic's
+// overload. No agent has a code for a login or a connection that fails, and a service calls a credit that is used up a
+// bad request.
+func reasonOf(status int, message string) Reason {
+	m := strings.ToLower(message)
+	says := func(signs ...string) bool {
+		return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(m, sign) })
+	}
 	switch {
+	case says("not logged in", "invalid api key", "please run /login", "missing environment variable",
+		"credit balance is too low"):
+		return Unavailable
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusPaymentRequired:
 		return Unavailable
 	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= 500:
+		return Transient
+	case status == 0 && says("unable to connect", "connection refused", "connectionrefused", "connection error",
+		"connection reset", "econnreset", "econnrefused", "etimedout", "enotfound",
+		"stream disconnected", "error sending request", "fetch failed", "socket connection was closed",
+		"cannot connect to api", "usage limit", "hit your session limit", "at capacity", "high demand"):
 		return Transient
 	}
 	return Failed

@@ -137,7 +137,7 @@ func (gemini) read(out output) (Reply, error) {
 	case out.exit == geminiAuth:
 		return Reply{}, out.failed(Unavailable, "gemini is not logged in")
 	case out.exit != 0:
-		return Reply{}, out.failed(Failed, "gemini failed")
+		return Reply{}, out.crashed("gemini failed")
 	}
 	return Reply{}, out.failed(Malformed, "gemini printed no result that can be read")
 }
@@ -160,7 +160,7 @@ func (res geminiResult) reply() Reply {
 
 // failure reads the code, which is an HTTP status or an exit status of its own.
 func (res geminiResult) failure(exit int) *Error {
-	e := &Error{Reason: Failed, Message: res.Error.Message}
+	e := &Error{Message: res.Error.Message}
 	var inner struct {
 		Error struct {
 			Message string `json:"message"`
@@ -171,13 +171,12 @@ func (res geminiResult) failure(exit int) *Error {
 	}
 	var code int
 	_ = json.Unmarshal(res.Error.Code, &code) // a name stays zero
-	switch {
-	case code >= 300:
-		e.Status, e.Reason = code, statusReason(code)
-	case code == geminiAuth, exit == geminiAuth:
+	if code >= 300 {
+		e.Status = code
+	}
+	e.Reason = reasonOf(e.Status, e.Message)
+	if e.Status == 0 && (code == geminiAuth || exit == geminiAuth) {
 		e.Reason = Unavailable
-	case network(e.Message):
-		e.Reason = Transient
 	}
 	return e
 }

@@ -159,7 +159,7 @@ func (opencode) read(out output) (Reply, error) {
 	case strings.Contains(out.stderr, "Session not found"):
 		return Reply{}, errSessionLost
 	case out.exit != 0:
-		return Reply{}, out.failed(Failed, "opencode failed")
+		return Reply{}, out.crashed("opencode failed")
 	case any:
 		return Reply{}, out.failed(Failed, "opencode ended without an answer")
 	}
@@ -171,7 +171,8 @@ func (ev opencodeEvent) failure() *Error {
 		return &Error{Reason: Failed, Message: "opencode reports an error and does not say which"}
 	}
 	data := ev.Error.Data
-	e := &Error{Reason: Failed, Message: ev.Error.Name + ": " + data.Message, Status: data.Status}
+	e := &Error{Message: ev.Error.Name + ": " + data.Message, Status: data.Status}
+	e.Reason = reasonOf(data.Status, data.Message)
 	header := http.Header{}
 	for k, v := range data.Headers {
 		header.Set(k, v)
@@ -182,9 +183,7 @@ func (ev opencodeEvent) failure() *Error {
 		e.Reason = Unavailable
 	case ev.Error.Name == "ContentFilterError":
 		e.Reason = Refused
-	case data.Status != 0:
-		e.Reason = statusReason(data.Status)
-	case data.Retryable, network(data.Message):
+	case data.Status == 0 && data.Retryable:
 		e.Reason = Transient
 	}
 	return e

@@ -203,19 +203,3 @@ func toml(v any) string {
 	}
 	return string(data)
 }
-
-// network reports whether an agent's message speaks of a failed connection. No agent has a code for that.
-func network(message string) bool {
-	m := strings.ToLower(message)
-	for _, sign := range []string{
-		"unable to connect", "connection refused", "connectionrefused", "connection error", "connection reset", "econnreset",
-		"econnrefused", "etimedout", "enotfound",
-		"stream disconnected", "error sending request", "fetch failed", "socket connection was closed",
-		"cannot connect to api", "usage limit",
-	} {
-		if strings.Contains(m, sign) {
-			return true
-		}
-	}
-	return false
-}

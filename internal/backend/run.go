@@ -101,6 +101,13 @@ func (o output) failed(reason Reason, what string) *Error {
 	return e
 }
 
+// crashed is failed of a vendor's agent, whose last words may say that its service is away.
+func (o output) crashed(what string) *Error {
+	e := o.failed(Failed, what)
+	e.Reason = reasonOf(0, e.Message)
+	return e
+}
+
 // lastLine is the last line with text: a program written for people ends with the line to show.
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
