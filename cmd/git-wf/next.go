@@ -276,6 +276,7 @@ type explained struct {
 	open   []engine.Wait
 	seats  []engine.Vacancy
 	asks   []engine.Wait // about persons' versions whose inputs have changed
+	next   []string      // of a plan that is done: the commands that land it
 }
 
 // explain finds out what each open task waits for.
@@ -292,7 +293,10 @@ func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Sn
 		return x, err
 	}
 	x.open, x.seats = engine.Explain(x.state, x.waits, x.claims), eng.Vacancies(x.state)
-	x.asks, err = eng.Asks(ctx, snap, x.state)
+	if x.asks, err = eng.Asks(ctx, snap, x.state); err != nil || !finished(x.state, x.waits) {
+		return x, err
+	}
+	x.next, err = export.Next(ctx, eng.Store, snap, eng.Policy.RootPaths())
 	return x, err
 }
 
@@ -333,10 +337,7 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 
 func (x explained) document() nextDocument {
 	d := describeNext(x.state)
-	d.Open, d.Claims, d.Seats, d.Asks = x.open, x.claims, x.seats, x.asks
-	if finished(x.state, x.waits) {
-		d.Next = export.Next(x.state)
-	}
+	d.Open, d.Claims, d.Seats, d.Asks, d.Next = x.open, x.claims, x.seats, x.asks, x.next
 	return d
 }
 

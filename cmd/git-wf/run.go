@@ -83,7 +83,7 @@ func (e *env) runPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 		return err
 	}
 	if c.Bool("json") {
-		d := describe(x.state, x.waits)
+		d := x.describe()
 		d.HeldUp, d.Claims = heldUp(x.open), x.claims
 		if err := e.printJSON(d); err != nil {
 			return err
@@ -209,9 +209,9 @@ func (p printer) printOutcome(x explained) {
 
 // printNext says with which commands a plan goes on, or lands if it is done.
 func (p printer) printNext(x explained) {
-	commands := []string{engine.NextStep(x.state, x.open)}
-	if finished(x.state, x.waits) {
-		commands = export.Next(x.state)
+	commands := x.next
+	if !finished(x.state, x.waits) {
+		commands = []string{engine.NextStep(x.state, x.open)}
 	}
 	for _, command := range commands {
 		if command != "" {

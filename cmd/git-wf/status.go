@@ -102,7 +102,7 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 }
 
 func (st standing) document() statusDocument {
-	d := describe(st.state, st.waits)
+	d := st.describe()
 	d.Proof, d.HeldUp, d.Claims = st.evidence.Worth(st.state), heldUp(st.open), st.claims
 	d.Seats, d.Asks, d.Unread = st.seats, st.asks, st.state.Unread()
 	d.RootCriteria = st.checklist
@@ -128,7 +128,7 @@ func (st style) printStanding(w io.Writer, at standing) {
 	st.printClaims(w, staleClaims(at.claims))
 	if _, _, open := export.Kinds(at.state); len(open) > 0 && finished(at.state, at.waits) {
 		st.heading(w, "Next")
-		for _, command := range export.Next(at.state) {
+		for _, command := range at.next {
 			fmt.Fprintf(w, "  %s\n", command)
 		}
 	}
@@ -195,9 +195,6 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 		d.WaitsUpon = []engine.Wait{}
 	}
 	d.Done, d.Total = s.Progress()
-	if finished(s, waits) {
-		d.Next = export.Next(s)
-	}
 	reasons := map[plan.TaskID]string{}
 	for _, w := range waits {
 		reasons[w.Task] = w.Text
@@ -209,6 +206,12 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 		}
 		d.Tasks = append(d.Tasks, sum)
 	}
+	return d
+}
+
+func (x explained) describe() statusDocument {
+	d := describe(x.state, x.waits)
+	d.Next = x.next
 	return d
 }
 

@@ -94,7 +94,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	return e.printJSON(describe(x.state, x.waits))
+	return e.printJSON(x.describe())
 }
 
 // settle does what needs neither an agent nor a maker, for who works outside of a run. What the command has recorded

@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -90,15 +91,44 @@ func Kinds(s *plan.State) (changes, documents bool, open []plan.TaskID) {
 	return changes, documents, open
 }
 
-// Next lists the commands with which the deliverables of a plan that is done land.
-func Next(s *plan.State) []string {
+// Next lists the commands with which the deliverables of a plan that is done land; once they have, what ends it. The
+// roots are where bundles may be.
+func Next(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, roots []string) ([]string, error) {
+	s := snap.State()
 	changes, documents, open := Kinds(s)
 	var next []string
 	if len(open) > 0 {
 		next = append(next, "git wf land")
 	}
 	if documents || !changes {
-		next = append(next, "git wf export --commit")
+		if there, err := exported(ctx, store, snap, roots); err != nil {
+			return nil, err
+		} else if !there {
+			next = append(next, "git wf export --commit")
+		}
 	}
-	return next
+	if len(next) == 0 && s.SessionStatus() == plan.SessionActive {
+		next = append(next, "git wf complete")
+	}
+	return next, nil
+}
+
+// exported reports whether HEAD has the bundle that an export would write now.
+func exported(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, roots []string) (bool, error) {
+	head, err := store.CommitOf(ctx, "HEAD")
+	if err != nil || head == "" {
+		return false, err
+	}
+	for _, root := range roots {
+		data, err := store.ReadFile(ctx, head, BundleDir(root, snap.ID)+"/"+ManifestName)
+		var m Manifest
+		if err != nil || json.Unmarshal(data, &m) != nil || !m.Complete {
+			continue // there is none, or none that counts
+		}
+		now, err := PlanCommit(ctx, store, snap.Commit)
+		if err != nil || m.PlanCommit == now {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
