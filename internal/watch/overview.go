@@ -9,7 +9,8 @@ import (
 	"gitwf/internal/terminal"
 )
 
-const treeKeys = "Enter open  r review  v versions  a approve  x reject  / search  ? keys  q leave"
+// treeKeys begins with what helps on a screen that cuts it.
+const treeKeys = "q leave  ? keys  Enter open  r review  v versions  a approve  x reject  / find"
 
 // treeLines is the overview. A small screen drops first what says least about the whole.
 func (m *Model) treeLines(columns, height int, now time.Time) (head, body, foot []Line) {
