@@ -109,9 +109,13 @@ type cause struct {
 	rank   int         // of the end of the chain
 }
 
-// possibly is the cause of a task that the engine can go on with.
-func possibly(text string) cause {
-	return cause{rank: possible, Wait: Wait{Text: text, Command: "git wf run"}}
+// possibly is the cause of a task that the engine can go on with, once the plan is not paused.
+func (x *explainer) possibly(text string) cause {
+	command := "git wf run"
+	if x.s.SessionStatus() == plan.SessionPaused {
+		command = "git wf resume"
+	}
+	return cause{rank: possible, Wait: Wait{Text: text, Command: command}}
 }
 
 // fails is the cause of a task that only a decision helps.
@@ -203,13 +207,16 @@ func (x *explainer) find(id plan.TaskID) cause {
 	case t.Waits() && t.NodeType != plan.Check:
 		return x.worst(x.s.WaitsFor(t))
 	case t.Status == plan.StatusDone:
-		return possibly("its plan is to be grafted")
+		return x.possibly("its plan is to be grafted")
 	case t.Status == plan.StatusToBeModified && t.Verdict == plan.Approved:
-		return possibly(x.s.Reason(t)) // it is stale, or did not land
+		return x.possibly(x.s.Reason(t)) // it is stale, or did not land
 	case t.Status == plan.StatusToBeModified:
-		return possibly(plan.VersionID(t.Active) + " was rejected and is to be redone")
+		return x.possibly(plan.VersionID(t.Active) + " was rejected and is to be redone")
 	}
-	return possibly("can be done now")
+	if x.s.SessionStatus() == plan.SessionPaused {
+		return x.possibly("can be done when the plan is resumed")
+	}
+	return x.possibly("can be done now")
 }
 
 // worst is the cause of the dependency that is furthest from done.

@@ -83,7 +83,8 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 		return untrustedAgent(jobMake, t.Agent), true, nil
 	case t.NodeType == plan.Check && t.Status == plan.StatusReady:
 		return e.waitForReview(ctx, snap, s, s.Tasks[t.ReviewTargetTaskID])
-	case t.NodeType == plan.Action && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified) && !t.Waits():
+	case t.NodeType == plan.Action && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified) &&
+		!t.Waits() && s.MayBegin() == nil:
 		w, ok = e.waitForWork(s, t)
 		return w, ok, nil
 	}

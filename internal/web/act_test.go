@@ -17,7 +17,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/repotest"
 )
 
 func TestDecisionsAreCommands(t *testing.T) {
@@ -299,4 +301,32 @@ func TestRun(t *testing.T) {
 	if o := s.server.run("WFS-site"); o.OK {
 		t.Error("a run begins after the end")
 	}
+}
+
+func TestNothingIsOfferedThatThePlanRefuses(t *testing.T) {
+	s := newSite(t, nil)
+	record := func(ev plan.Event) {
+		t.Helper()
+		if _, err := s.Store.Append(t.Context(), repotest.ID, ev, gitstore.AppendOptions{Now: repotest.Now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := sitePath + "/task/PAGE-1"
+	mustHave(t, s.page(page), `id="do-submit"`, `id="do-abandon"`)
+	record(plan.Pause{})
+	text := s.page(page)
+	mustHave(t, text, "WFS-site is paused: no work begins in it", `id="do-abandon"`)
+	mustNotHave(t, text, `id="do-submit"`)
+	record(plan.Resume{})
+
+	s.Version("PAGE-1", "exec", map[string]string{"index.html": "x"}, nil)
+	s.Review("PAGE-1", 1, "ann", plan.Approved, nil)
+	s.Version("POST-1", "exec", map[string]string{"post.txt": "x"}, nil)
+	s.Review("POST-1", 1, "ann", plan.Approved, nil)
+	mustHave(t, s.page(page), `id="do-review"`)
+	record(plan.Complete{Seen: s.Snapshot(repotest.ID).State().Records.Count()})
+	text = s.page(page)
+	mustHave(t, text, "WFS-site is completed: it is read, exported and verified")
+	mustNotHave(t, text, "<form method=\"post\"")
+	mustHave(t, s.page(sitePath), `id="do-session"`)
 }

@@ -25,6 +25,8 @@ type taskPage struct {
 	Parts     []*plan.TaskState // of a goal
 	Reason    string
 	Stale     string
+	Idle      string // why no work begins in the plan
+	Session   plan.SessionStatus
 	MinScore  int
 	Quorum    int
 	Rubric    *plan.Rubric
@@ -93,6 +95,12 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 	if at != nil {
 		return s.show(w, r, http.StatusOK, "task", &p)
 	}
+	if err := state.MayBegin(); err != nil {
+		p.Idle = plain.Line(err.Error())
+	}
+	if p.Session = state.SessionStatus(); p.Session == plan.SessionCompleted {
+		p.Token = "" // nothing is added to it
+	}
 	if s.Waits != nil {
 		waits, err := s.todos(r, snap, state)
 		if err != nil {
@@ -106,7 +114,7 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	}
-	if p.Submits = p.May() && (p.Due || p.Outdated || mayHandIn(t)); p.Submits && !t.Changes() {
+	if p.Submits = p.May() && p.Idle == "" && (p.Due || p.Outdated || mayHandIn(t)); p.Submits && !t.Changes() {
 		if p.Typed, err = typedFiles(r.Context(), s.Store, t, p.Candidate); err != nil {
 			return err
 		}
