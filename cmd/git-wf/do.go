@@ -72,7 +72,10 @@ func (e *env) do(c *cli.Context, store *gitstore.Store) error {
 		fmt.Fprintf(e.stderr, "going on with %s\n", id)
 		err = store.SetActive(c.Context, id)
 	} else {
-		id, err = e.beginPlan(c, store, eng, task, planner)
+		_, err = e.beginPlan(c, store, eng, id, task, planner)
+		if errors.Is(err, gitstore.ErrPlanExists) { // somebody was faster, and maybe with the same words
+			return e.do(c, store)
+		}
 	}
 	if err != nil {
 		return err

@@ -134,7 +134,7 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 	if err != nil {
 		return err
 	}
-	id, err := e.beginPlan(c, store, eng, task, name)
+	id, err := e.beginPlan(c, store, eng, "", task, name)
 	if err != nil {
 		return err
 	}
@@ -153,15 +153,15 @@ func (e *env) sentencePlanner(c *cli.Context, store *gitstore.Store, eng *engine
 	return name, err
 }
 
-// beginPlan records what was asked for as the active plan.
-func (e *env) beginPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, task, planner string) (plan.ID,
-	error) {
+// beginPlan records what was asked for as the active plan, of this id or, without one, the next of its title.
+func (e *env) beginPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, task,
+	planner string) (plan.ID, error) {
 	person, err := store.Person(c.Context)
 	if err != nil {
 		return "", err
 	}
-	id, err := eng.BeginPlan(c.Context, engine.Asked{
-		TopTask: task, Files: e.absoluteAll(c.StringSlice("attach")), Planner: planner, Person: person,
+	id, err = eng.BeginPlan(c.Context, engine.Asked{
+		ID: id, TopTask: task, Files: e.absoluteAll(c.StringSlice("attach")), Planner: planner, Person: person,
 		Type: c.String("type"), Complexity: plan.Complexity(c.String("complexity")),
 	})
 	if err != nil {

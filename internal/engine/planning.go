@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -76,13 +77,9 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	switch {
 	case err != nil:
 		return "", nil, err
-	case found == planRejected && d.Plan.Workflow == nil:
+	case found == planRejected:
 		state, err := e.HandInPlan(ctx, id, plan.PlanTaskID, d)
 		return id, state, err
-	case found == planRejected: // the same workflow would make the same again
-		if id, err = e.freePlan(ctx, d.Plan.Title); err != nil {
-			return "", nil, err
-		}
 	case found == planUnsettled:
 		state, err := e.settlePlan(ctx, id, plan.PlanTaskID)
 		return id, state, err
@@ -135,7 +132,8 @@ const (
 )
 
 // choosePlan finds the id for a plan: its own or one from its title. tree is that of its candidate, "" if it has none
-// yet. A plan of that id that is accepted, given up or completed is another plan, and the new one gets a number.
+// yet. A plan of that id that is accepted, given up or completed is another plan, and the new one gets a number. So is a
+// rejected one for a plan without a candidate, or from a workflow, which would make the same again.
 func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (id plan.ID, found existing, err error) {
 	for n := 1; ; n++ {
 		id := plan.NewID(p.Title, n)
@@ -154,10 +152,11 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 		if t == nil || snap.Plan.Grafted(t.TaskID) || isOver(s) {
 			continue
 		}
-		if t.Verdict == plan.Rejected {
+		rec, ok := snap.Records.Of(t.TaskID).Version(t.Active)
+		switch rejected := t.Verdict == plan.Rejected; {
+		case rejected && tree != "" && p.Workflow == nil:
 			return id, planRejected, nil
-		}
-		if rec, ok := snap.Records.Of(t.TaskID).Version(t.Active); ok && rec.Files == tree {
+		case !rejected && ok && rec.Files == tree:
 			return id, planUnsettled, nil
 		}
 	}
@@ -165,17 +164,18 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 
 // isOver reports whether a plan was completed or given up.
 func isOver(s *plan.State) bool {
-	t := s.Tasks[plan.PlanTaskID]
-	return s.SessionStatus() == plan.SessionCompleted || s.Root().Status == plan.StatusAbandoned ||
-		t != nil && t.Status == plan.StatusAbandoned
+	gone := func(t *plan.TaskState) bool { return t != nil && t.Status == plan.StatusAbandoned }
+	return s.SessionStatus() == plan.SessionCompleted || gone(s.Root()) || gone(s.Tasks[plan.PlanTaskID])
 }
 
-// PlanOf is the newest plan of what was asked for, in the same words, that is neither completed nor given up.
+// PlanOf is the newest plan of what was asked for, in the same words, that is neither completed nor given up. If none is
+// found, the id is that of the next one.
 func (e *Engine) PlanOf(ctx context.Context, topTask string) (id plan.ID, found bool, err error) {
 	for n := 1; ; n++ {
-		snap, err := e.Store.Snapshot(ctx, plan.NewID(TitleOf(topTask), n))
+		free := plan.NewID(TitleOf(topTask), n)
+		snap, err := e.Store.Snapshot(ctx, free)
 		if errors.Is(err, gitstore.ErrNoPlan) {
-			return id, found, nil
+			return cmp.Or(id, free), found, nil
 		}
 		if err != nil {
 			return "", false, err
@@ -186,25 +186,12 @@ func (e *Engine) PlanOf(ctx context.Context, topTask string) (id plan.ID, found 
 	}
 }
 
-// freePlan is an id from a title that no plan has, with a number.
-func (e *Engine) freePlan(ctx context.Context, title string) (plan.ID, error) {
-	for n := 2; ; n++ {
-		id := plan.NewID(title, n)
-		_, err := e.Store.Snapshot(ctx, id)
-		if errors.Is(err, gitstore.ErrNoPlan) {
-			return id, nil
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-}
-
 // Asked is a request that an agent make a plan.
 type Asked struct {
 	TopTask string   // verbatim
 	Files   []string // that belong to it; absolute paths
 	Planner string   // the agent
+	ID      plan.ID  // of the plan, "" for the next one of its title
 	Config  plan.Config
 	Person  plan.Actor
 
@@ -222,14 +209,12 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 	if err := e.beginType(asked); err != nil {
 		return "", err
 	}
-	id, found, err := e.choosePlan(ctx, asked, "")
+	id, err := a.ID, error(nil)
+	if id == "" {
+		id, _, err = e.choosePlan(ctx, asked, "")
+	}
 	if err != nil {
 		return "", err
-	}
-	if found == planRejected { // a rejected plan of that name is another plan
-		if id, err = e.freePlan(ctx, asked.Title); err != nil {
-			return "", err
-		}
 	}
 	if err := e.Trust.add([]string{agentEntry(jobMake, a.Planner)}); err != nil {
 		return "", err
