@@ -45,7 +45,7 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 	if err != nil {
 		return err
 	}
-	if !snap.Plan.Grafted(plan.PlanTaskID) {
+	if !snap.Plan.Grafted(plan.PlanTaskID) || snap.Plan.Task(snap.Plan.RootTaskID) == nil {
 		return &plan.RefusedError{Task: plan.PlanTaskID, Reason: "the plan itself is not accepted yet",
 			Hint: "git wf plan --edit"}
 	}

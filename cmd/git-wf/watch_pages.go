@@ -33,10 +33,7 @@ func (w *watcher) overview(ctx context.Context) (o watch.Overview, err error) {
 		return o, err
 	}
 	s := st.state
-	o = watch.Overview{ID: w.id, Title: s.Plan.Title, Running: running(s, st.claims)}
-	if root := s.Root(); root != nil { // which a plan of a foreign ref may lack
-		o.Status = root.Status
-	}
+	o = watch.Overview{ID: w.id, Title: s.Plan.Title, Status: s.Root().Status, Running: running(s, st.claims)}
 	o.Done, o.Total = s.Progress()
 	var text strings.Builder
 	printSession(&text, s)

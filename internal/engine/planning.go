@@ -164,8 +164,9 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 
 // isOver reports whether a plan was completed or given up.
 func isOver(s *plan.State) bool {
-	gone := func(t *plan.TaskState) bool { return t != nil && t.Status == plan.StatusAbandoned }
-	return s.SessionStatus() == plan.SessionCompleted || gone(s.Root()) || gone(s.Tasks[plan.PlanTaskID])
+	t := s.Tasks[plan.PlanTaskID]
+	return s.SessionStatus() == plan.SessionCompleted || s.Root().Status == plan.StatusAbandoned ||
+		t != nil && t.Status == plan.StatusAbandoned
 }
 
 // PlanOf is the newest plan of what was asked for, in the same words, that is neither completed nor given up. If none is

@@ -110,7 +110,7 @@ func (e *Engine) Rerun(ctx context.Context, snap *gitstore.Snapshot, tasks []pla
 		reason = "for the repository as it is now"
 	}
 	for _, id := range tasks {
-		goal := s.Tasks[id] != nil && s.Tasks[id].NodeType == plan.Goal
+		goal := whole || s.Tasks[id].NodeType == plan.Goal
 		leaves := []plan.TaskID{id}
 		if goal {
 			leaves = s.Leaves(id)

@@ -18,12 +18,7 @@ type Snapshot struct {
 
 func (s Snapshot) plan() *plan.Plan { return s.State.Plan }
 
-func (s Snapshot) root() *plan.Task {
-	if root := s.State.Root(); root != nil {
-		return root.Task
-	}
-	return nil
-}
+func (s Snapshot) root() *plan.Task { return s.State.Root().Task }
 
 // tasks are the goals and actions below the root, in plan order: no root, no CHECK, nothing that makes plans.
 func (s Snapshot) tasks() []*plan.TaskState {

@@ -76,7 +76,7 @@ func (s Snapshot) implPlan(tasks []*plan.TaskState) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Implementation Plan: %s\n\n## Overview\n%s\n", inline(p.Title), printable(p.TopTask))
-	if root := s.root(); root != nil && len(root.RootAcceptanceCriteria) > 0 {
+	if root := s.root(); len(root.RootAcceptanceCriteria) > 0 {
 		b.WriteString("\n## Requirements\n")
 		for _, c := range root.RootAcceptanceCriteria {
 			fmt.Fprintf(&b, "- **%s**: %s\n", inline(c.ID), inline(c.Statement))

@@ -111,7 +111,7 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		PlanCommit:    snap.Commit,
 		ExportedAt:    plan.Second(snap.Time),
 		Mode:          plan.PassThrough,
-		Complete:      state.Root() != nil && state.Root().Status == plan.StatusDone,
+		Complete:      state.Root().Status == plan.StatusDone,
 		Options:       o,
 		Signatures:    e.Word(),
 		PolicyCommit:  e.policy,
@@ -218,9 +218,6 @@ func (b *builder) wanted() (ids []plan.TaskID, final plan.TaskID) {
 
 func (b *builder) included() (ids []plan.TaskID, final plan.TaskID) {
 	root := b.state.Root()
-	if root == nil {
-		return nil, ""
-	}
 	leaves := slices.Clone(b.state.Leaves(root.TaskID))
 	spec := root.FinalDeliverableSpec
 	switch {

@@ -35,9 +35,6 @@ func checklist(s *plan.State, tasks []plan.TaskID, approval func(plan.TaskID, in
 	error)) ([]RootCriterion, error) {
 	list := []RootCriterion{}
 	root := s.Root()
-	if root == nil {
-		return list, nil
-	}
 	at := map[string]int{}
 	for i, c := range root.RootAcceptanceCriteria {
 		list = append(list, RootCriterion{ID: c.ID, Statement: c.Statement, MetBy: []string{}})

@@ -482,8 +482,13 @@ func (s *State) CheckOf(action TaskID) *TaskState {
 	return nil
 }
 
-// Root returns the root GOAL.
-func (s *State) Root() *TaskState { return s.Tasks[s.Plan.RootTaskID] }
+// Root returns the root GOAL. A plan of a foreign ref may lack it: then it is pending, and has nothing in it.
+func (s *State) Root() *TaskState {
+	if root := s.Tasks[s.Plan.RootTaskID]; root != nil {
+		return root
+	}
+	return &TaskState{Task: &Task{TaskID: s.Plan.RootTaskID, NodeType: Goal}, Status: StatusPending}
+}
 
 // Children returns the tasks directly below id, CHECKs apart, in plan order.
 func (s *State) Children(id TaskID) []TaskID { return s.shape.children[id] }

@@ -147,12 +147,10 @@ func (s *State) uncovered(stays func(TaskID) bool) []string {
 		}
 	}
 	var needs []string
-	if root := s.Root(); root != nil {
-		for _, c := range root.RootAcceptanceCriteria {
-			if now[c.ID] && !then[c.ID] {
-				needs = append(needs, fmt.Sprintf("the root criterion %s would be covered by nothing: %s", c.ID,
-					plain.Line(c.Statement)))
-			}
+	for _, c := range s.Root().RootAcceptanceCriteria {
+		if now[c.ID] && !then[c.ID] {
+			needs = append(needs, fmt.Sprintf("the root criterion %s would be covered by nothing: %s", c.ID,
+				plain.Line(c.Statement)))
 		}
 	}
 	return needs

@@ -193,7 +193,7 @@ func replaced(base, candidate *Plan) *Plan {
 	}
 	var asked []RootCriterion
 	if len(base.Grafts) > 0 {
-		asked = base.Task(base.RootTaskID).RootAcceptanceCriteria
+		asked = base.RootCriteria()
 		if p.Config.isZero() {
 			p.Config = base.Config
 		}

@@ -318,10 +318,8 @@ func (s *State) Delivers(id TaskID, version int) bool { return s.KeptBack(id, ve
 // KeptBack says why a version may not leave the plan; "" if it may: it is approved, by every task that judges it, too,
 // and not merely accepted, unless the plan delivers such versions.
 func (s *State) KeptBack(id TaskID, version int) string {
-	var delivers bool
-	if root := s.Root(); root != nil && root.FinalDeliverableSpec != nil {
-		delivers = root.FinalDeliverableSpec.DeliverAccepted
-	}
+	final := s.Root().FinalDeliverableSpec
+	delivers := final != nil && final.DeliverAccepted
 	switch judge := s.Unjudged(id, version); {
 	case s.VersionVerdict(id, VersionID(version)) != Approved:
 		return "is not approved"

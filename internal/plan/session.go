@@ -122,7 +122,7 @@ func (s *State) CompletedPhases() []phase {
 	done = append(done, phasePlan)
 	if now == phaseReview {
 		done = append(done, phaseImplement)
-		if root := s.Root(); root != nil && (root.Status == StatusDone || s.SessionStatus() == SessionCompleted) {
+		if s.Root().Status == StatusDone || s.SessionStatus() == SessionCompleted {
 			done = append(done, phaseReview)
 		}
 	}

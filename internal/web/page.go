@@ -146,7 +146,7 @@ func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
 			l.Problem = plain.Line(err.Error())
 		} else {
 			state := snap.State()
-			l.Title, l.Status = plain.Line(snap.Plan.Title), rootStatus(state)
+			l.Title, l.Status = plain.Line(snap.Plan.Title), state.Root().Status
 			l.Session = state.SessionStatus()
 			l.Done, l.Total = state.Progress()
 		}

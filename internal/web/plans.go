@@ -59,14 +59,6 @@ type row struct {
 	URL      string
 }
 
-// rootStatus is the plan's own; a plan of a foreign ref may lack its root.
-func rootStatus(s *plan.State) plan.Status {
-	if root := s.Root(); root != nil {
-		return root.Status
-	}
-	return plan.StatusPending
-}
-
 // tally is the number of tasks in a class.
 type tally struct {
 	Class graph.Class `json:"class"`
@@ -136,7 +128,7 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	p = &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, Status: rootStatus(state),
+	p = &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, Status: state.Root().Status,
 		TopTask: snap.Plan.TopTask}
 	p.Past = at
 	p.Done, p.Total = state.Progress()
