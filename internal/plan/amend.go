@@ -8,21 +8,28 @@ import (
 )
 
 // keepsDone refuses a plan that leaves out a task with an approved version, makes no ACTION of it any more, or changes
-// one whose versions have taken effect on other tasks.
+// one whose versions have taken effect on other tasks, or that is abandoned: nobody could make it again.
 func (s *State) keepsDone(p *Plan) Findings {
 	var fs Findings
 	for t, now := range s.approvedIn(p) {
-		acts := t.Judges != nil || t.Decides != nil
+		gone := t.Status == StatusAbandoned
+		fixed := gone || t.Judges != nil || t.Decides != nil
+		expected := "the task as it is, or git wf abandon " + string(t.TaskID) + " -m WHY"
+		if gone {
+			expected = "the task as it is: abandoned, it counts no more; git wf retry " + string(t.TaskID) + " takes it back"
+		}
 		switch {
 		case now == nil:
 			fs = append(fs, Finding{
 				Code: "amends-done", TaskID: t.TaskID, Message: "has an approved version and can't be left out",
-				Expected: "the task as it is, or git wf abandon " + string(t.TaskID) + " -m WHY", Found: "nothing",
+				Expected: expected, Found: "nothing",
 			})
 		case now.NodeType != Action:
 			fs = append(fs, t.amended("node_type", p))
-		case acts && t.changed(now) != "":
-			fs = append(fs, t.amended(t.changed(now), p))
+		case fixed && t.changed(now) != "":
+			f := t.amended(t.changed(now), p)
+			f.Expected = expected
+			fs = append(fs, f)
 		}
 	}
 	return fs

@@ -16,14 +16,22 @@ func (t *Task) redoable() bool {
 }
 
 // SetAside are the versions of a task that are set aside if it is made again: all approved ones, oldest first. It fails
-// for a task that has none, or that follows from others.
+// for a task that has none, that is abandoned, or that follows from others.
 func (s *State) SetAside(id TaskID) (versions []ArtifactRecord, err error) {
+	if t := s.Tasks[id]; t != nil && t.NodeType == Check {
+		return nil, &RefusedError{id, "reviews each version of " + string(t.ReviewTargetTaskID),
+			"git wf rerun " + string(t.ReviewTargetTaskID)}
+	}
 	t, err := s.actionNamed(id)
 	switch {
 	case err != nil:
 		return nil, err
+	case t.Planning():
+		return nil, &RefusedError{id, "makes the plan, which is changed and not made again", "git wf plan --edit"}
 	case !t.redoable():
-		return nil, &RefusedError{id, "follows from other tasks, and is made again when they are", "git wf rerun TASK"}
+		return nil, &RefusedError{id, "follows from other tasks, and is made again when they are", "git wf rerun"}
+	case t.Status == StatusAbandoned:
+		return nil, &RefusedError{id, "is abandoned", "git wf retry " + string(id)}
 	case t.Approved == 0:
 		return nil, &RefusedError{id, "has no approved version that could be made again: it is " + string(t.Status),
 			"git wf run"}
