@@ -71,6 +71,9 @@ func (p printer) printRedo(r engine.Redo) {
 	for _, id := range r.Asks {
 		fmt.Fprintf(p.stdout, "%s stays: a person made it; git wf rerun %[1]s has it made again\n", id)
 	}
+	for _, id := range r.Kept {
+		fmt.Fprintf(p.stdout, "%s stays: what it is judged by is the same; git wf rerun %[1]s has it made again\n", id)
+	}
 	for _, id := range r.Landed {
 		fmt.Fprintf(p.stdout, "%s stays: it has landed; git wf rerun %[1]s changes it again, git wf undo %[1]s takes it back\n", id)
 	}

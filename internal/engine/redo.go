@@ -19,6 +19,7 @@ type Redo struct {
 	Follow []plan.TaskID `json:"follow"`     // made again when what they were made from is approved anew
 	Asks   []plan.TaskID `json:"asked"`      // made by a person, who is asked
 	Landed []plan.TaskID `json:"landed"`     // changes that have landed, and stay
+	Kept   []plan.TaskID `json:"kept"`       // that an amendment changes in what nothing is judged by
 }
 
 // Again is a task that is made again, and why.
@@ -39,7 +40,8 @@ func (r Redo) ids() []plan.TaskID {
 // redo finds what is made again with some tasks, in a plan as it is or would be. What was made from them follows by
 // itself where its version names what it was made from; else it is set aside too, unless a person made it.
 func (e *Engine) redo(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, asked []Again) (Redo, error) {
-	r := Redo{Again: append([]Again{}, asked...), Follow: []plan.TaskID{}, Asks: []plan.TaskID{}, Landed: []plan.TaskID{}}
+	r := Redo{Again: append([]Again{}, asked...), Follow: []plan.TaskID{}, Asks: []plan.TaskID{}, Landed: []plan.TaskID{},
+		Kept: []plan.TaskID{}}
 	persons := map[plan.TaskID]bool{}
 	for grows := true; grows; {
 		grows = false
@@ -70,16 +72,55 @@ func (e *Engine) byAgent(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 }
 
 // amendment is what a person's plan has made again: what it changes of tasks with an approved version, and what follows.
+// A task that gets another input is made again with it; other changes are for the next version to heed.
 func (e *Engine) amendment(ctx context.Context, snap *gitstore.Snapshot, by plan.TaskID, whole *plan.Plan) (Redo, error) {
+	if len(snap.Plan.Grafts) == 0 {
+		return e.redo(ctx, snap, plan.Derive(whole, snap.Records, nil, e.Now()), nil)
+	}
+	s, fields, amends := snap.State(), map[plan.TaskID]string{}, whole.Task(by)
+	rebinds := amends.SplitTargetTaskID+amends.FillTargetTaskID != "" // what stands for a task is its heir
+	for _, f := range s.Amended(whole) {
+		_, fields[f.TaskID], _ = strings.Cut(f.Path, ".")
+	}
 	var asked []Again
-	if len(snap.Plan.Grafts) > 0 {
-		for _, f := range snap.State().Amended(whole) {
-			_, field, _ := strings.Cut(f.Path, ".")
-			reason := strings.TrimSuffix(fmt.Sprintf("%s changes its %s: %s", by, field, whole.Task(by).Description), ": ")
-			asked = append(asked, Again{f.TaskID, reason})
+	var kept []plan.TaskID
+	for _, t := range s.Plan.Tasks {
+		field, now := fields[t.TaskID], whole.Task(t.TaskID)
+		if field == "" && now != nil && now.NodeType == plan.Action && s.Tasks[t.TaskID].Status == plan.StatusDone {
+			switch {
+			case !rebinds && hasMoreInputs(t, now):
+				field = "depends_on"
+			case !rebinds && reworded(t, now):
+				kept = append(kept, t.TaskID)
+			}
+		}
+		if field != "" {
+			reason := strings.TrimSuffix(fmt.Sprintf("%s changes its %s: %s", by, field, amends.Description), ": ")
+			asked = append(asked, Again{t.TaskID, reason})
 		}
 	}
-	return e.redo(ctx, snap, plan.Derive(whole, snap.Records, nil, e.Now()), asked)
+	r, err := e.redo(ctx, snap, plan.Derive(whole, snap.Records, nil, e.Now()), asked)
+	for _, id := range kept {
+		if !slices.Contains(r.ids(), id) && !slices.Contains(r.Follow, id) {
+			r.Kept = append(r.Kept, id)
+		}
+	}
+	return r, err
+}
+
+// hasMoreInputs reports whether a task that can be made again depends on more than it did.
+func hasMoreInputs(before, now *plan.Task) bool {
+	return !now.Planning() && now.Judges == nil && now.Decides == nil &&
+		slices.ContainsFunc(now.DependsOn, func(id plan.TaskID) bool { return !slices.Contains(before.DependsOn, id) })
+}
+
+// reworded reports whether a task says something else to who makes it.
+func reworded(before, now *plan.Task) bool {
+	says := func(t plan.Task) string {
+		t.ParentTaskID, t.DependsOn, t.Covers, t.EstimatedPersonDays, t.Agent, t.Follows = "", nil, nil, 0, "", nil
+		return string(plan.Document(t))
+	}
+	return says(*before) != says(*now)
 }
 
 // foreseen is the plan as it would be with a person's plan in it, and what that has made again.
