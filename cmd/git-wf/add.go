@@ -22,11 +22,12 @@ func (e *env) addCommand() *cli.Command {
 		Name:      "add",
 		Usage:     "add one task to the active plan",
 		ArgsUsage: "WHAT...",
-		Description: "Amends the plan, as git wf plan --amend does: what is asked for becomes a task and an item of the\n" +
-			"checklist. Without flags it delivers a file TASK.md, or in a plan that changes the repository a change, and\n" +
-			"somebody judges whether that is what was asked for. git wf plan --edit changes anything else of it.",
+		Description: "Amends the plan, as git wf plan --amend does: what is asked for becomes a task and an item of the checklist.\n" +
+			"Without flags it delivers a file TASK.md, or in a plan that changes the repository a change of the paths that the\n" +
+			"plan changes, and somebody judges whether that is what was asked for. git wf plan --edit changes anything else.",
 		Flags: []cli.Flag{
 			textFlag("deliverable,d", "the `FILE` that it makes", ""),
+			listFlag("path", "a `PATH` of the repository that it may change, or a pattern; may be given more than once"),
 			listFlag("criterion,c",
 				"what must be true of it, as a `TEXT`, for whoever reviews it; may be given more than once"),
 			listFlag("check", "a command `LINE` that must exit with 0 on it; may be given more than once"),
@@ -49,6 +50,10 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 		return &plan.RefusedError{Task: plan.PlanTaskID, Reason: "the plan itself is not accepted yet",
 			Hint: "git wf plan --edit"}
 	}
+	if open := snap.State().PlanningOf(""); open != nil {
+		return &plan.RefusedError{Task: open.TaskID, Reason: "amends the plan, and is not part of it yet",
+			Hint: "git wf plan --edit goes on with it, git wf abandon " + string(open.TaskID) + " -m WHY gives it up"}
+	}
 	what := strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
 	if what == "" {
 		return usage("nothing says what is to be added")
@@ -58,7 +63,7 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 		return err
 	}
 	t := &plan.Task{
-		TaskID: freeTask(snap.Plan), NodeType: plan.Action, Title: engine.TitleOf(what), Description: what,
+		TaskID: freeTask(snap), NodeType: plan.Action, Title: engine.TitleOf(what), Description: what,
 		ParentTaskID: snap.Plan.RootTaskID, Run: c.String("run"), EstimatedPersonDays: days,
 		DeliverableSpec: &plan.DeliverableSpec{Filename: c.String("deliverable")},
 	}
@@ -66,9 +71,15 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 		t.DependsOn = append(t.DependsOn, plan.TaskID(id))
 	}
 	spec := t.DeliverableSpec
-	if i := slices.IndexFunc(snap.Plan.Tasks, (*plan.Task).Changes); i >= 0 && spec.Filename == "" {
-		spec.Format = snap.Plan.Tasks[i].DeliverableSpec.Format
-	} else {
+	if spec.Paths = c.StringSlice("path"); len(spec.Paths) == 0 && spec.Filename == "" {
+		spec.Paths = changedPaths(snap.Plan)
+	}
+	switch {
+	case len(spec.Paths) > 0 && spec.Filename != "":
+		return usage("--deliverable and --path exclude each other: a task makes a file, or changes the repository")
+	case len(spec.Paths) > 0:
+		spec.Format = "change"
+	default:
 		spec.Filename, spec.SingleFile = cmp.Or(spec.Filename, string(t.TaskID)+".md"), true
 		spec.Format = cmp.Or(strings.TrimPrefix(path.Ext(spec.Filename), "."), "text")
 	}
@@ -94,37 +105,58 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 		return err
 	}
 	r := engine.Replanning{Agent: plan.AgentManual, Person: person, Reason: cmp.Or(c.String("message"), "Also: "+what)}
-	if !c.Bool("json") {
-		fmt.Fprintf(e.stdout, "%s: %s\n", t.TaskID, plain.Line(t.Title))
+	const again = "git wf add, or git wf plan --edit"
+	d, err := eng.DraftFor(c.Context, snap.ID, r, "the plan with "+string(t.TaskID), data)
+	if err == nil {
+		if !c.Bool("json") {
+			fmt.Fprintf(e.stdout, "%s: %s\n", t.TaskID, plain.Line(t.Title))
+		}
+		if c.Bool("dry-run") || plandoc.ReviewPlan(d.Plan).Verdict != plan.Approved { // nobody wants to mend its file
+			err = e.dryRun(c, eng, d, nil, again)
+		} else {
+			err = e.handInDraft(c, store, eng, snap.ID, r, d, again)
+		}
 	}
-	err = e.handInPlan(c, store, eng, snap.ID, r, "the plan with "+string(t.TaskID), data,
-		"git wf add, or git wf plan --edit")
 	var fs plan.Findings
 	if errors.As(err, &fs) { // in a file that nobody sees
 		for i := range fs {
 			_, field, _ := strings.Cut(fs[i].Path, "].")
 			fs[i].File, fs[i].Line, fs[i].Path = "", 0, cmp.Or(field, fs[i].Path)
 		}
+		err = fs
 	}
 	return mendFile(err, "mend the options, or add it with git wf plan --edit")
 }
 
-// freeTask is the next id like that of the plan's last task.
-func freeTask(p *plan.Plan) plan.TaskID {
-	prefix := "IMPL-"
+// changedPaths are the paths that the plan's changes of the repository may touch.
+func changedPaths(p *plan.Plan) []string {
+	var paths []string
+	for _, t := range p.Tasks {
+		if t.Changes() {
+			paths = append(paths, t.DeliverableSpec.Paths...)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// freeTask is the next id like that of the plan's last task that no task has or had.
+func freeTask(snap *gitstore.Snapshot) plan.TaskID {
+	prefix, p := "IMPL-", snap.Plan
 	for _, t := range p.Tasks {
 		if t.NodeType == plan.Action && !t.Planning() {
 			prefix = string(t.TaskID[:strings.LastIndexByte(string(t.TaskID), '-')+1])
 		}
 	}
 	for n := 1; ; n++ {
-		if id := plan.TaskID(fmt.Sprint(prefix, n)); p.Task(id) == nil {
+		id := plan.TaskID(fmt.Sprint(prefix, n))
+		if _, had := snap.Records.Tasks[id]; !had && p.Task(id) == nil {
 			return id
 		}
 	}
 }
 
-// withTask is the plan with one more task, and with an item of the checklist that it covers.
+// withTask is the plan with one more task, and with an item of the checklist that it covers. What is assembled has it.
 func withTask(p *plan.Plan, t *plan.Task) *plan.Plan {
 	whole := *p
 	whole.Tasks = slices.Clone(p.Tasks)
@@ -143,6 +175,15 @@ func withTask(p *plan.Plan, t *plan.Task) *plan.Plan {
 		included := *f
 		included.IncludeChildren = append(slices.Clip(f.IncludeChildren), t.TaskID)
 		root.FinalDeliverableSpec = &included
+	}
+	if f := root.FinalDeliverableSpec; f != nil && f.Mode == plan.Assemble {
+		for i, o := range whole.Tasks {
+			if o.TaskID == f.AssembleTaskID {
+				last := *o
+				last.DependsOn = append(slices.Clip(o.DependsOn), t.TaskID)
+				whole.Tasks[i] = &last
+			}
+		}
 	}
 	t.Covers = []string{id}
 	whole.Tasks[at] = &root

@@ -259,6 +259,9 @@ func (e *env) planned(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 
 // planWord says how far planning has come.
 func planWord(s *plan.State) string {
+	if open := s.PlanningOf(""); open != nil && open.TaskID != plan.PlanTaskID {
+		return fmt.Sprintf("%s is %s", open.TaskID, s.Tasks[open.TaskID].Status)
+	}
 	for _, g := range slices.Backward(s.Plan.Grafts) {
 		if t := s.Tasks[g.TaskID]; t != nil && t.SplitTargetTaskID == "" { // a plan may need splits, which follow it
 			return fmt.Sprintf("%s %s approved, %s", planName(g.TaskID), g.ArtifactID,

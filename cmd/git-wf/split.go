@@ -88,6 +88,12 @@ func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	if c.Bool("dry-run") {
 		return e.dryRun(c, eng, d, nil, again)
 	}
+	return e.handInDraft(c, store, eng, id, r, d, again)
+}
+
+// handInDraft records what DraftFor has read.
+func (e *env) handInDraft(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, r engine.Replanning,
+	d engine.Draft, again string) error {
 	if err := e.tryLines(c, eng, d); err != nil {
 		return err
 	}

@@ -71,6 +71,13 @@ func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name st
 	if d.After, d.Redo, err = e.foreseen(ctx, snap, s, open.TaskID, d.Plan); err != nil {
 		return d, err
 	}
+	if r.Leaf == "" {
+		typed := *d.Plan
+		typed.PlanType = d.After.Plan.PlanType
+		if wrong, err := e.typeFindings(&typed); err != nil || len(wrong) > 0 {
+			return d, errors.Join(err, plandoc.Locate(name, data, wrong).Err())
+		}
+	}
 	d.Source, err = e.Store.Head(ctx)
 	return d, err
 }
