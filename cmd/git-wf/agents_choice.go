@@ -79,8 +79,10 @@ func (e *env) askAgent(c *cli.Context, set *agent.Set, found []agent.Found, name
 	}
 	for {
 		fmt.Fprintf(e.stderr, "Which agent makes plans and does the work: %s? [%s] ", plain.Line(list), plain.Line(names[0]))
-		line, err := e.readLine()
+		line, err := e.readLine(c.Context)
 		switch {
+		case c.Context.Err() != nil:
+			return "", c.Context.Err()
 		case err != nil:
 			return "", fault.Waiting("--planner AGENT", "nobody says which agent makes plans: %w", err)
 		case line == "":

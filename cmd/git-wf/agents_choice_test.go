@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +31,14 @@ esac
 printf '%s\n' '{"type": "result", "subtype": "success", "is_error": false, "session_id": "s-'$WF_TASK'", "result": "'"$reply"'"}'
 `
 
+// silent is somebody who interrupts instead of an answer: a terminal does not end then.
+type silent struct{ interrupt func() }
+
+func (s silent) Read([]byte) (int, error) {
+	s.interrupt()
+	select {}
+}
+
 // On a terminal, git wf do asks whether the plan's command lines may run, and goes on.
 func TestDoAsks(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -46,19 +56,25 @@ func TestDoAsks(t *testing.T) {
 			t.Fatalf("git %s: %v\n%s", args, err, out)
 		}
 	}
-	run := func(answers string) (code int, out string) {
+	run := func(ctx context.Context, stdin io.Reader) (code int, out string) {
 		var both bytes.Buffer
-		e := &env{stdin: strings.NewReader(answers), printer: printer{stdout: &both, stderr: &both}, dir: dir, now: time.Now,
+		e := &env{stdin: stdin, printer: printer{stdout: &both, stderr: &both}, dir: dir, now: time.Now,
 			user: user{append(os.Environ(), "PATH="+tools+":/usr/bin:/bin")}, interactive: true}
-		code = e.run(t.Context(), []string{"do", "write", "a", "letter"})
+		code = e.run(ctx, []string{"do", "write", "a", "letter"})
 		return code, both.String()
 	}
-	if code, out := run("n\n"); code != fault.ExitWaiting || !strings.Contains(out, "grep Dear letter.txt") ||
-		!strings.Contains(out, "hint: git wf trust") || strings.Contains(out, "LETTER-1     started") {
-		t.Errorf("declined: code %d\n%s", code, out)
+	for name, stdin := range map[string]io.Reader{"declined": strings.NewReader("n\n"), "left": strings.NewReader("")} {
+		if code, out := run(t.Context(), stdin); code != fault.ExitWaiting || !strings.Contains(out, "grep Dear letter.txt") ||
+			!strings.Contains(out, "hint: git wf trust") || strings.Contains(out, "LETTER-1     started") {
+			t.Errorf("%s: code %d\n%s", name, code, out)
+		}
 	}
-	if code, out := run("y\n"); code != fault.ExitDone || !strings.Contains(out, "DONE, 1 of 1 done") ||
-		!strings.Contains(out, "next: git wf export --commit") {
+	ctx, interrupt := context.WithCancel(t.Context())
+	if code, out := run(ctx, silent{interrupt}); code != fault.ExitInterrupted || !strings.HasSuffix(out, "\ninterrupted\n") {
+		t.Errorf("interrupted: code %d\n%s", code, out)
+	}
+	if code, out := run(t.Context(), strings.NewReader("y\n")); code != fault.ExitDone ||
+		!strings.Contains(out, "DONE, 1 of 1 done") || !strings.Contains(out, "next: git wf export --commit") {
 		t.Errorf("accepted: code %d\n%s", code, out)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -129,7 +130,7 @@ func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.
 		return nil, err
 	}
 	if e.interactive && !c.Bool("json") {
-		if err := e.askParams(w, sentence, facts, set); err != nil {
+		if err := e.askParams(c.Context, w, sentence, facts, set); err != nil {
 			return nil, err
 		}
 	}
@@ -142,7 +143,8 @@ func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.
 }
 
 // askParams asks for the params that no flag sets. An empty answer takes the suggestion.
-func (e *env) askParams(w *workflow.Workflow, sentence string, facts map[string]bool, set map[string]string) error {
+func (e *env) askParams(ctx context.Context, w *workflow.Workflow, sentence string, facts map[string]bool,
+	set map[string]string) error {
 	_, suggested := w.Suggest(sentence, facts)
 	for _, p := range w.Params() {
 		if _, given := set[p.Name]; given || p.Ask == "" {
@@ -154,7 +156,10 @@ func (e *env) askParams(w *workflow.Workflow, sentence string, facts map[string]
 		}
 		for {
 			fmt.Fprintf(e.stderr, "%s %s ", plain.Line(p.Ask), paramChoices(p, value))
-			line, err := e.readLine()
+			line, err := e.readLine(ctx)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if err != nil {
 				return fault.Waiting("--set "+p.Name+"=VALUE", "%s is not answered: %w", p.Name, err)
 			}

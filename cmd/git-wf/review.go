@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -210,16 +211,40 @@ func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form st
 }
 
 // ask asks a question, and takes everything but yes as no.
-func (e *env) ask(question string) (bool, error) {
+func (e *env) ask(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(e.stderr, question)
-	line, err := e.readLine()
+	line, err := e.readLine(ctx)
+	if errors.Is(err, io.EOF) {
+		fmt.Fprintln(e.stderr)
+		return false, nil
+	}
 	answer := strings.ToLower(line)
 	return answer == "y" || answer == "yes", err
 }
 
-// readLine is the next line of what somebody types, without the space around it. It reads no further: a command may ask
-// several things.
-func (e *env) readLine() (string, error) {
+// readLine is the next line of what somebody types, without the space around it. It fails with the context's error when
+// that ends: nothing else wakes who reads from a terminal.
+func (e *env) readLine(ctx context.Context) (string, error) {
+	type typed struct {
+		line string
+		err  error
+	}
+	answer := make(chan typed, 1)
+	go func() {
+		line, err := e.typedLine()
+		answer <- typed{line, err}
+	}()
+	select {
+	case a := <-answer:
+		return a.line, a.err
+	case <-ctx.Done():
+		fmt.Fprintln(e.stderr)
+		return "", ctx.Err()
+	}
+}
+
+// typedLine reads a line and no further: a command may ask several things.
+func (e *env) typedLine() (string, error) {
 	var line []byte
 	for one := make([]byte, 1); ; {
 		n, err := e.stdin.Read(one)

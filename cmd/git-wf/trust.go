@@ -82,7 +82,7 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 			return fault.Waiting("git wf trust in a terminal; or, after git wf trust --list, git wf trust --yes",
 				"%s not trusted yet, and nobody is here to ask", engine.CountUntrusted(fresh))
 		}
-		if ok, err = e.askTrust(fresh); err != nil {
+		if ok, err = e.askTrust(c.Context, fresh); err != nil {
 			return err
 		}
 	}
@@ -103,8 +103,8 @@ func (p printer) printLines(lines []plandoc.CommandLine) {
 	}
 }
 
-func (e *env) askTrust(lines []plandoc.CommandLine) (bool, error) {
-	return e.ask(fmt.Sprintf("Let %s run on this machine? [y/N] ", engine.CountUntrusted(lines)))
+func (e *env) askTrust(ctx context.Context, lines []plandoc.CommandLine) (bool, error) {
+	return e.ask(ctx, fmt.Sprintf("Let %s run on this machine? [y/N] ", engine.CountUntrusted(lines)))
 }
 
 func (p printer) trustLines(eng *engine.Engine, lines []plandoc.CommandLine) error {
