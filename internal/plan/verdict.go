@@ -216,11 +216,15 @@ func (r Review) HasScore() bool {
 }
 
 // Why is what a line about a review ends in, after who rejected or approved what: its score or, where a MUST is not
-// passed, which one.
+// passed, which ones failed. What nobody judged did not fail.
 func (r Review) Why() string {
-	failed := r.FailedMust()
 	if r.HasScore() {
 		return fmt.Sprintf(" (score %d)", r.Score)
+	}
+	judged := slices.DeleteFunc(slices.Clone(r.Criteria), func(c CriterionResult) bool { return c.Result == ResultNotJudged })
+	failed := failedMust(judged)
+	if len(failed) == 0 {
+		return ""
 	}
 	const most = 5
 	if more := len(failed) - most; more > 0 {
