@@ -208,10 +208,8 @@ func (x *explainer) find(id plan.TaskID) cause {
 		return x.worst(x.s.WaitsFor(t))
 	case t.Status == plan.StatusDone:
 		return x.possibly("its plan is to be grafted")
-	case t.Status == plan.StatusToBeModified && t.Verdict == plan.Approved:
-		return x.possibly(x.s.Reason(t)) // it is stale, or did not land
 	case t.Status == plan.StatusToBeModified:
-		return x.possibly(plan.VersionID(t.Active) + " was rejected and is to be redone")
+		return x.possibly(x.s.Reason(t)) // it was rejected, is stale or set aside, or did not land
 	}
 	if x.s.SessionStatus() == plan.SessionPaused {
 		return x.possibly("can be done when the plan is resumed")

@@ -164,6 +164,7 @@ type Rejection struct {
 	Score    int
 	MinScore int
 	Reason   string
+	Again    string // who wants it made again, where nobody found fault with it
 	Failed   []Failed
 	Text     Text // REJECTED.md, whole
 }

@@ -121,6 +121,9 @@ func RejectionOf(r plan.Review, file []byte) *Rejection {
 		Version: plan.VersionNumber(r.ReviewedArtifactID), Reviewer: r.Reviewer, Score: r.Score, MinScore: r.MinScore,
 		Reason: beginning(r.Reason), Text: Text(file),
 	}
+	if record := (plan.ReviewRecord{Reviewer: r.Reviewer, Verdict: r.Verdict}); !record.FindsFault() {
+		j.Again = r.For
+	}
 	for _, c := range r.Criteria {
 		if c.Result == plan.ResultFail {
 			j.Failed = append(j.Failed, Failed{c.ID, c.Severity, c.Result, c.Statement, end(c.Evidence)})
