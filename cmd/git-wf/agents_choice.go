@@ -84,7 +84,8 @@ func (e *env) askAgent(c *cli.Context, set *agent.Set, found []agent.Found, name
 		case c.Context.Err() != nil:
 			return "", c.Context.Err()
 		case err != nil:
-			return "", fault.Waiting("--planner AGENT", "nobody says which agent makes plans: %w", err)
+			fmt.Fprintln(e.stderr)
+			return "", fault.Waiting("--planner AGENT", "nobody says which agent makes plans")
 		case line == "":
 			return names[0], nil
 		case slices.Contains(names, line):
