@@ -207,7 +207,7 @@ type nextDocument struct {
 	Seats  []engine.Vacancy    `json:"open_seats,omitempty"`
 	// persons' versions whose inputs have changed: redo, or still holds
 	Asks []engine.Wait `json:"outdated,omitempty"`
-	Next []string      `json:"next,omitempty"` // of a plan that is done: the commands that land it
+	Next []string      `json:"next,omitempty"` // the commands with which it goes on or, once it is done, lands
 }
 
 func describeNext(s *plan.State) nextDocument {
@@ -276,7 +276,8 @@ type explained struct {
 	open   []engine.Wait
 	seats  []engine.Vacancy
 	asks   []engine.Wait // about persons' versions whose inputs have changed
-	next   []string      // of a plan that is done: the commands that land it
+	at     string        // what commands need here to be about this plan: --plan ID, where it is not the active one
+	next   []string      // the commands with which the plan goes on or, once it is done, lands
 }
 
 // explain finds out what each open task waits for.
@@ -293,11 +294,45 @@ func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Sn
 		return x, err
 	}
 	x.open, x.seats = engine.Explain(x.state, x.waits, x.claims), eng.Vacancies(x.state)
-	if x.asks, err = eng.Asks(ctx, snap, x.state); err != nil || !finished(x.state, x.waits) {
+	if x.asks, err = eng.Asks(ctx, snap, x.state); err != nil {
 		return x, err
 	}
-	x.next, err = export.Next(ctx, eng.Store, snap, eng.Policy.RootPaths())
+	if active, err := eng.Store.Active(ctx); err != nil || active != snap.ID {
+		x.at = " --plan " + string(snap.ID)
+	}
+	for _, list := range [][]engine.Wait{x.waits, x.open, x.asks} {
+		for i := range list {
+			list[i].Command = x.here(list[i].Command)
+		}
+	}
+	switch {
+	case !finished(x.state, x.waits):
+		if step := engine.NextStep(x.state, x.open); step != "" {
+			x.next = []string{step}
+		}
+	case len(x.asks) > 0: // export refuses what a person is asked about
+		x.next = []string{x.asks[0].Command}
+	default:
+		x.next, err = export.Next(ctx, eng.Store, snap, eng.Policy.RootPaths())
+	}
+	for i, command := range x.next {
+		x.next[i] = x.here(command)
+	}
 	return x, err
+}
+
+// here are commands as they have to be typed here.
+func (x explained) here(commands string) string {
+	if x.at == "" || strings.Contains(commands, x.at) {
+		return commands
+	}
+	list := strings.Split(commands, "; ")
+	for i, c := range list {
+		if strings.HasPrefix(c, "git wf ") && c != "git wf agents" {
+			list[i] += x.at
+		}
+	}
+	return strings.Join(list, "; ")
 }
 
 func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, only plan.TaskID) error {

@@ -130,7 +130,9 @@ func (p printer) printPrune(r pruneReport) {
 	ref, archive := gitstore.RefName(r.PlanID), gitstore.ArchiveRefName(r.PlanID)
 	fmt.Fprintf(p.stdout, "the history before: git log workflow-archive/%s\n", r.PlanID)
 	fmt.Fprintf(p.stdout,
-		"next: git push --atomic <remote> +%s %s, where others have the plan; git wf prune --delete-archive gives the archive up\n", ref, archive)
+		"next: git push --atomic <remote> +%s %s, where others have the plan; "+
+			"git wf prune --plan %s --delete-archive gives the archive up\n",
+		ref, archive, r.PlanID)
 }
 
 func (p printer) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -196,7 +197,7 @@ func (p printer) printOutcome(x explained) {
 	s, waits := x.state, x.waits
 	done, all := s.Progress()
 	fmt.Fprintf(p.stdout, "%s: %s, %d of %d done%s\n", s.Plan.PlanID, s.Root().Status, done, all, s.VerifiedLine())
-	for _, w := range waits {
+	for _, w := range slices.Concat(waits, x.asks) {
 		p.printWait(w)
 	}
 	if finished(s, waits) {
@@ -209,14 +210,8 @@ func (p printer) printOutcome(x explained) {
 
 // printNext says with which commands a plan goes on, or lands if it is done.
 func (p printer) printNext(x explained) {
-	commands := x.next
-	if !finished(x.state, x.waits) {
-		commands = []string{engine.NextStep(x.state, x.open)}
-	}
-	for _, command := range commands {
-		if command != "" {
-			fmt.Fprintln(p.stdout, "next: "+plain.Line(command))
-		}
+	for _, command := range x.next {
+		fmt.Fprintln(p.stdout, "next: "+plain.Line(command))
 	}
 }
 

@@ -104,7 +104,7 @@ func (e *env) standing(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 func (st standing) document() statusDocument {
 	d := st.describe()
 	d.Proof, d.HeldUp, d.Claims = st.evidence.Worth(st.state), heldUp(st.open), st.claims
-	d.Seats, d.Asks, d.Unread = st.seats, st.asks, st.state.Unread()
+	d.Seats, d.Unread = st.seats, st.state.Unread()
 	d.RootCriteria = st.checklist
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
@@ -151,7 +151,7 @@ type statusDocument struct {
 	Seats        []engine.Vacancy       `json:"open_seats,omitempty"`
 	Asks         []engine.Wait          `json:"outdated,omitempty"` // persons' versions whose inputs have changed
 	Unread       []plan.TaskID          `json:"unread,omitempty"`   // approved deliverables that only commands have judged
-	Next         []string               `json:"next,omitempty"`     // of a plan that is done: the commands that land it
+	Next         []string               `json:"next,omitempty"`     // the commands with which it goes on or, once it is done, lands
 }
 
 type taskSummary struct {
@@ -211,7 +211,7 @@ func describe(s *plan.State, waits []engine.Wait) statusDocument {
 
 func (x explained) describe() statusDocument {
 	d := describe(x.state, x.waits)
-	d.Next = x.next
+	d.Asks, d.Next = x.asks, x.next
 	return d
 }
 

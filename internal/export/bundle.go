@@ -160,8 +160,8 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		return nil, keptBack(state, kept)
 	}
 	if len(stale) > 0 && !o.AllowStale {
-		return nil, fault.Refused("git wf run makes it again where the plan follows what has changed; git wf review TASK "+
-			"--still-holds, or --reject, decides; git wf export --allow-stale takes it as it is", "stale: %s",
+		return nil, fault.Refused("git wf run makes it again where the plan follows what has changed; git wf rerun TASK, or "+
+			"git wf review TASK --still-holds, decides; git wf export --allow-stale takes it as it is", "stale: %s",
 			strings.Join(stale, "; "))
 	}
 	var err error
