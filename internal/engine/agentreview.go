@@ -146,6 +146,9 @@ func (e *Engine) reviewData(ctx context.Context, w *workDir, snap *gitstore.Snap
 	if !data.Shell {
 		data.Candidate.Dir = ""
 	}
+	if data.Failed, err = e.lastFailure(ctx, snap, t, t.Active, who.agent); err != nil {
+		return data, err
+	}
 	if t.Planning() {
 		if err := e.planReviewData(ctx, snap, t, &data); err != nil {
 			return data, err

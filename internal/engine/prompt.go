@@ -178,7 +178,7 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 	if w.rejected != nil {
 		d.Rejected = prompt.RejectionOf(*w.rejected, w.rejection)
 	}
-	if d.Failed, err = e.lastFailure(ctx, snap, t); err != nil {
+	if d.Failed, err = e.lastFailure(ctx, snap, t, 0, ""); err != nil {
 		return d, err
 	}
 	if t.Planning() {
@@ -194,11 +194,13 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 	return d, nil
 }
 
-// lastFailure is the last attempt at a task's next version, if it left nothing.
-func (e *Engine) lastFailure(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (*prompt.Attempt, error) {
+// lastFailure is the last attempt at a task's next version, if it left nothing; of a version, the last attempt by an
+// agent to review it.
+func (e *Engine) lastFailure(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, version int,
+	by string) (*prompt.Attempt, error) {
 	all := snap.Records.Of(t.TaskID).Attempts
 	for i, rec := range slices.Backward(all) {
-		if rec.Version != 0 {
+		if rec.Version != version {
 			continue
 		}
 		if rec.Kind != plan.AttemptError && rec.Kind != plan.AttemptNoop {
@@ -208,7 +210,10 @@ func (e *Engine) lastFailure(ctx context.Context, snap *gitstore.Snapshot, t *pl
 		if err != nil {
 			return nil, err
 		}
-		if t.Active > 0 {
+		if version > 0 && doc.Agent != by {
+			continue
+		}
+		if version == 0 && t.Active > 0 {
 			made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)
 			if err != nil || doc.CreatedAt.Before(made.CreatedAt) {
 				return nil, err

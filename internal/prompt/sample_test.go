@@ -54,7 +54,7 @@ func sample(role contract.Role) Data {
 		Answers: []Answer{{"q1", "Which colour?", "Blue, as the sea."}},
 		Notes:   []Note{{1, "decision", "", "Prices include tax."}, {2, "learning", "", "The server is slow."}},
 	}
-	if role.Usual() == contract.Artifact {
+	if role != contract.RoleFeasibility {
 		d.Failed = &Attempt{Number: 1, Agent: "claude", Why: "replied ARTIFACT, but gave no files"}
 	}
 	if role == contract.RoleAction {
