@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -143,6 +144,9 @@ func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.En
 
 // sentencePlanner is the agent that plans what was asked for, and can.
 func (e *env) sentencePlanner(c *cli.Context, store *gitstore.Store, eng *engine.Engine, task string) (string, error) {
+	if !utf8.ValidString(task) {
+		return "", usage("what is to be made is not UTF-8")
+	}
 	if _, err := store.Person(c.Context); err != nil {
 		return "", err
 	}
