@@ -119,7 +119,7 @@ func (p *svgPrinter) goals(id plan.TaskID) {
 		b.Height)
 	p.badge(n.Class, b.X+12, b.Y+11)
 	name, title := label(n)
-	room := int((b.Width - 44) / 6.8)
+	room := int((b.Width - 65) / 6.8) // without the corner, where a page may put a button
 	name = clip(name, room)
 	p.printf("<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"id\">%s</tspan> %s</text></g>\n", b.X+35, b.Y+23, xmlText(name),
 		xmlText(clip(title, max(room-terminal.Cells(name)-1, 1))))

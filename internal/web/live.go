@@ -19,7 +19,7 @@ const pulseEvery = 15 * time.Second
 // mostPages is how many pages may listen at once.
 const mostPages = 64
 
-// events are server-sent events: "moved" at first and whenever a plan or a claim on it has moved, whichever process moved
+// events are server-sent events: "here" every now and then, "moved" at first and whenever a plan or a claim on it has moved, whichever process moved
 // it, with a word for each such plan that changes with every move. They are of all plans, so that a browser needs one
 // stream for all its windows.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
@@ -55,7 +55,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		case <-moved:
 		case <-idle.C:
-			fmt.Fprint(w, ": still here\n\n")
+			fmt.Fprint(w, "event: here\ndata: still\n\n")
 		}
 	}
 }

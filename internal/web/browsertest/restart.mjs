@@ -1,4 +1,4 @@
-// The server ends while its page is open, and comes back: the page says what to do, and lives again.
+// The server stops, or ends, while its page is open, and comes back: the page says what to do, and lives again.
 import { check, drawn, open, said, step, wf } from "./browser.mjs";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,6 +20,21 @@ const host = new URL(first.address).host;
 await page.goto(first.address);
 await drawn(page);
 const note = page.locator("#connection");
+
+await step("the server is stopped, and goes on", async () => {
+  await page.clock.install();
+  await page.reload();
+  await drawn(page);
+  first.server.kill("SIGSTOP");
+  await page.clock.runFor(50_000);
+  await note.filter({ hasText: "Connection lost" }).waitFor();
+  first.server.kill("SIGCONT");
+  await wf("pause", "-m", "a moment");
+  await note.waitFor({ state: "hidden" });
+  await page.clock.resume();
+  await wf("resume");
+  await page.locator("#do-session > summary", { hasText: "Pause" }).waitFor();
+});
 
 await step("the server ends: the page says so, and does not leave what somebody writes for an error", async () => {
   const session = page.locator("#do-session");

@@ -31,12 +31,27 @@ channel.onmessage = ({ data }) => {
   }
 };
 
+// A server that was stopped, or has too much to do, closes nothing; but it is silent.
+const patience = 40_000; // milliseconds; it says every 15 s that it is there
+let spoke = 0; // when it did last
+setInterval(() => {
+  if (source && !lost && Date.now() - spoke > patience) {
+    say({ lost: "away" });
+  }
+}, 5000);
+
 // hear opens the stream. The browser itself tries again where nobody answers, but not where it is refused: then somebody
 // has started the server anew, and another window of this browser may open the address that it has printed.
 function hear() {
+  spoke = Date.now();
   const mine = source = new EventSource("/events");
-  source.addEventListener("moved", (event) => say({ words: JSON.parse(event.data), lost: "" }));
-  source.onopen = () => say({ lost: "" });
+  const alive = (event) => {
+    spoke = Date.now();
+    say({ words: event.type === "moved" ? JSON.parse(event.data) : {}, lost: "" });
+  };
+  for (const name of ["open", "here", "moved"]) {
+    source.addEventListener(name, alive);
+  }
   source.onerror = async () => {
     const closed = mine.readyState === EventSource.CLOSED;
     const status = closed ? await fetch("/plans", { method: "HEAD" }).then((reply) => reply.status, () => 0) : 0;
