@@ -38,9 +38,7 @@ func (e *env) answerCommand() *cli.Command {
 }
 
 func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	if t.NodeType == plan.Check {
-		t = snap.State().Tasks[t.ReviewTargetTaskID]
-	}
+	t = snap.State().Subject(t.TaskID)
 	person, err := store.Person(c.Context)
 	if err != nil {
 		return err

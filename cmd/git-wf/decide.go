@@ -49,11 +49,8 @@ func (e *env) abandon(c *cli.Context, store *gitstore.Store, snap *gitstore.Snap
 func inWork(s *plan.State, t *plan.TaskState) error {
 	for _, other := range s.Plan.Tasks {
 		o := s.Tasks[other.TaskID]
-		about := o
-		if o.NodeType == plan.Check && s.Tasks[o.ReviewTargetTaskID] != nil {
-			about = s.Tasks[o.ReviewTargetTaskID]
-		}
-		if o.NodeType != plan.Goal && o.Status == plan.StatusInProgress && slices.Contains(s.Lineage(about.Task), t.TaskID) {
+		if o.NodeType != plan.Goal && o.Status == plan.StatusInProgress &&
+			slices.Contains(s.Lineage(s.Subject(o.TaskID).Task), t.TaskID) {
 			return fault.Refused("git wf status shows who; git wf pause lets nothing new begin",
 				"%s is %s", o.TaskID, plain.Line(s.Reason(o)))
 		}

@@ -232,11 +232,7 @@ func (e *env) planned(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 	}
 	var waits []engine.Wait // of planning
 	for _, w := range all {
-		t := s.Tasks[w.Task]
-		if t.NodeType == plan.Check {
-			t = s.Tasks[t.ReviewTargetTaskID]
-		}
-		if t.Planning() || len(w.Questions) > 0 {
+		if s.Subject(w.Task).Planning() || len(w.Questions) > 0 {
 			waits = append(waits, w)
 		}
 	}

@@ -55,9 +55,7 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err := s.RefuseContainer(t.TaskID, "git wf review TASK"); err != nil {
 		return err
 	}
-	if t.NodeType == plan.Check {
-		t = s.Tasks[t.ReviewTargetTaskID]
-	}
+	t = s.Subject(t.TaskID)
 	if c.Bool("still-holds") {
 		return e.stillHolds(c, store, snap, t)
 	}

@@ -50,7 +50,7 @@ type taskDocument struct {
 	Others      []string           `json:"records"`                    // below it, that nothing above shows
 }
 
-// findTask finds a task by its id; that of a CHECK means its target.
+// findTask finds a task by its id.
 func findTask(s *plan.State, name string) (*plan.TaskState, error) {
 	t := s.Tasks[plan.TaskID(name)]
 	if t == nil {
@@ -68,10 +68,7 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if err != nil {
 		return err
 	}
-	subject := t
-	if t.NodeType == plan.Check {
-		subject = s.Tasks[t.ReviewTargetTaskID]
-	}
+	subject := s.Subject(t.TaskID)
 	if c.Bool("review") {
 		return e.showReviewFile(c.Context, store, snap, subject)
 	}

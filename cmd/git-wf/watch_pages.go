@@ -54,11 +54,7 @@ func running(s *plan.State, claims []engine.ClaimState) []watch.Running {
 		if !c.Holds || t == nil || t.Status != plan.StatusInProgress {
 			continue
 		}
-		shown := t
-		if target := s.Tasks[t.ReviewTargetTaskID]; t.NodeType == plan.Check && target != nil {
-			shown = target
-		}
-		all = append(all, watch.Running{Task: c.Task, Title: shown.Title, Agent: c.Agent, Since: c.Started})
+		all = append(all, watch.Running{Task: c.Task, Title: s.Subject(c.Task).Title, Agent: c.Agent, Since: c.Started})
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Since.Before(all[j].Since) })
 	return all

@@ -39,10 +39,7 @@ func (e *Engine) Prompt(ctx context.Context, snap *gitstore.Snapshot, id plan.Ta
 func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, handIn string) (prompt.Prompt,
 	error) {
 	s := snap.State()
-	t := s.Tasks[id]
-	if t != nil && t.NodeType == plan.Check {
-		t = s.Tasks[t.ReviewTargetTaskID]
-	}
+	t := s.Subject(id)
 	if t == nil || t.NodeType != plan.Action {
 		return prompt.Prompt{}, &plan.RefusedError{Task: id, Reason: "is no task that an agent works on",
 			Hint: "git wf status"}

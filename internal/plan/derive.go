@@ -482,6 +482,15 @@ func (s *State) CheckOf(action TaskID) *TaskState {
 	return nil
 }
 
+// Subject is the task that another one is about: of a CHECK its target, else itself; nil if there is no such task.
+func (s *State) Subject(id TaskID) *TaskState {
+	t := s.Tasks[id]
+	if t == nil || t.NodeType != Check || s.Tasks[t.ReviewTargetTaskID] == nil {
+		return t
+	}
+	return s.Tasks[t.ReviewTargetTaskID]
+}
+
 // Root returns the root GOAL. A plan of a foreign ref may lack it: then it is pending, and has nothing in it.
 func (s *State) Root() *TaskState {
 	if root := s.Tasks[s.Plan.RootTaskID]; root != nil {
@@ -540,7 +549,10 @@ func (s *State) actions(list []TaskID) []TaskID {
 	seen := map[TaskID]bool{}
 	for _, d := range list {
 		leaves := []TaskID{d}
-		if dep := s.Tasks[d]; dep != nil && dep.NodeType == Goal {
+		switch dep := s.Tasks[d]; {
+		case dep == nil:
+			continue // in a plan that no rule has checked
+		case dep.NodeType == Goal:
 			leaves = s.Leaves(d)
 		}
 		for _, l := range leaves {

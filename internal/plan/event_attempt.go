@@ -18,11 +18,8 @@ type AddAttempt struct {
 // attempt of a CHECK, and only that, names a version of its target.
 func (e AddAttempt) Apply(s *State) (Change, error) {
 	a := e.Attempt
-	target := s.Tasks[a.TaskID]
-	isCheck := target != nil && target.NodeType == Check
-	if isCheck {
-		target = s.Tasks[target.ReviewTargetTaskID]
-	}
+	target := s.Subject(a.TaskID)
+	isCheck := target != nil && target.TaskID != a.TaskID
 	if target == nil || target.NodeType != Action {
 		return Change{}, refuse(a.TaskID, "no such task in %s", s.Plan.PlanID)
 	}
@@ -68,10 +65,7 @@ type Retry struct {
 
 // Apply is refused unless the task, or its CHECK, is blocked on somebody's decision.
 func (e Retry) Apply(s *State) (Change, error) {
-	t := s.Tasks[e.Task]
-	if t != nil && t.NodeType == Check {
-		t = s.Tasks[t.ReviewTargetTaskID]
-	}
+	t := s.Subject(e.Task)
 	if t == nil || t.NodeType != Action {
 		return Change{}, refuse(e.Task, "no such ACTION in %s", s.Plan.PlanID)
 	}

@@ -17,12 +17,18 @@ import (
 // nextPlanning is the number of the next free id of a planning task; planningID makes the id of it.
 func (p *Plan) nextPlanning() int {
 	n := 1
-	for _, t := range p.Tasks {
-		if rest, ok := strings.CutPrefix(string(t.TaskID), "PLAN-"); ok {
+	taken := func(id TaskID) {
+		if rest, ok := strings.CutPrefix(string(id), "PLAN-"); ok {
 			if have, err := strconv.Atoi(rest); err == nil && have >= n {
 				n = have + 1
 			}
 		}
+	}
+	for _, t := range p.Tasks {
+		taken(t.TaskID)
+	}
+	for _, g := range p.Grafts {
+		taken(g.TaskID) // which a plan that no rule has checked may lack
 	}
 	return n
 }

@@ -87,10 +87,7 @@ type todo struct {
 func (s *Server) todos(r *http.Request, snap *gitstore.Snapshot, state *plan.State) (all []todo, err error) {
 	waits, err := s.Waits(r.Context(), snap, state)
 	for _, w := range waits {
-		on := state.Tasks[w.Task]
-		if target := state.Tasks[on.ReviewTargetTaskID]; on.NodeType == plan.Check && target != nil {
-			on = target
-		}
+		on := state.Subject(w.Task)
 		all = append(all, todo{Wait: w, On: on.TaskID, Title: plain.Line(on.Title)})
 	}
 	return all, err
@@ -275,10 +272,7 @@ func (s *Server) recent(r *http.Request, snap *gitstore.Snapshot, state *plan.St
 	err = s.Store.LogFrom(r.Context(), snap.ID, snap.Commit, func(e gitstore.LogEntry) bool {
 		scanned++
 		id := taskOf(e.Trailers["Wf-Task"])
-		t := state.Tasks[id]
-		if t != nil && t.NodeType == plan.Check {
-			t = state.Tasks[t.ReviewTargetTaskID]
-		}
+		t := state.Subject(id)
 		if t != nil && !seen[t.TaskID] {
 			seen[t.TaskID] = true
 			all = append(all, recentEvent{Task: t.TaskID, Title: plain.Line(t.Title), Status: t.Status,
@@ -302,10 +296,7 @@ func (s *Server) running(r *http.Request, id plan.ID, state *plan.State) ([]runn
 		if t := state.Tasks[task.TaskID]; !ok || t == nil || t.Status != plan.StatusInProgress {
 			continue
 		}
-		shown := task
-		if task.NodeType == plan.Check && state.Tasks[task.ReviewTargetTaskID] != nil {
-			shown = state.Tasks[task.ReviewTargetTaskID].Task
-		}
+		shown := state.Subject(task.TaskID)
 		all = append(all, running{
 			Task: task.TaskID, Title: plain.Line(shown.Title), Agent: plain.Line(c.Agent), Started: c.Started,
 			URL: planURL(id, "task", string(shown.TaskID)), Tail: s.tail(id, shown.TaskID),

@@ -64,8 +64,8 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 		Evidence: map[string]plan.CriterionResult{}}
 	p.Title, p.Past = string(t.TaskID)+" "+plain.Line(t.Title), at
 	p.Said, p.Live = s.said(r), at == nil
-	if t.NodeType == plan.Check && state.Tasks[t.ReviewTargetTaskID] != nil {
-		http.Redirect(w, r, p.TaskURL(t.ReviewTargetTaskID), http.StatusSeeOther) // a CHECK's records are its target's
+	if on := state.Subject(t.TaskID); on != t {
+		http.Redirect(w, r, p.TaskURL(on.TaskID), http.StatusSeeOther) // a CHECK's records are its target's
 		return nil
 	}
 	p.documents = s.documents(r.Context(), snap, state, t.TaskID)
