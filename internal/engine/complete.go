@@ -27,8 +27,8 @@ func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, auth
 			return nil, plan.CompletionDocument{}, err
 		}
 		ev := plan.Complete{Author: author, Seen: snap.Records.Count()}
-		if open := snap.State().Open(); len(open) > 0 {
-			return nil, ev.Document, &plan.OpenError{Plan: id, Root: snap.Plan.RootTaskID, Open: open}
+		if err := e.unfinished(ctx, snap); err != nil {
+			return nil, ev.Document, err
 		}
 		if err := e.undecided(ctx, snap); err != nil {
 			return nil, ev.Document, err
@@ -46,6 +46,27 @@ func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, auth
 		}
 		return done, ev.Document, err
 	}
+}
+
+// unfinished refuses to end a plan with open tasks, each with what it waits for.
+func (e *Engine) unfinished(ctx context.Context, snap *gitstore.Snapshot) error {
+	s := snap.State()
+	open := s.Open()
+	if len(open) == 0 {
+		return nil
+	}
+	waits, err := e.Waits(ctx, snap, s)
+	if err != nil {
+		return err
+	}
+	commands := map[plan.TaskID]string{}
+	for _, w := range Explain(s, waits, nil) {
+		commands[w.Task] = w.Command
+	}
+	for i := range open {
+		open[i].Command = commands[open[i].Task]
+	}
+	return &plan.OpenError{Plan: snap.ID, Root: s.Plan.RootTaskID, Open: open}
 }
 
 // undecided refuses to end a plan while a person is asked about a version of theirs. Of a plan that is given up, nobody is.

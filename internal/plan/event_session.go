@@ -139,7 +139,9 @@ func (e *OpenError) Error() string {
 		if w.Reason != "" {
 			text += ": " + plain.Line(w.Reason)
 		}
-		text += "; " + w.Command
+		if w.Command != "" {
+			text += "; " + w.Command
+		}
 	}
 	return text
 }

@@ -134,7 +134,7 @@ type openWork struct {
 	Task    TaskID `json:"task_id"`
 	Status  Status `json:"status"`
 	Reason  string `json:"reason,omitempty"`
-	Command string `json:"command"` // that brings it further
+	Command string `json:"command"` // that brings it further; engine fills it in
 }
 
 // Open lists what is not finished, in plan order: every ACTION that is neither DONE nor abandoned, and every approved
@@ -145,18 +145,12 @@ func (s *State) Open() []openWork {
 		if t.NodeType != Action || t.Status == StatusAbandoned {
 			continue
 		}
-		w := openWork{Task: t.TaskID, Status: t.Status, Reason: s.Reason(t), Command: "git wf run"}
-		switch {
-		case t.Status == StatusDone && (!t.Planning() || s.shape.grafted[t.TaskID]):
-			continue
-		case t.Status == StatusDone:
+		w := openWork{Task: t.TaskID, Status: t.Status, Reason: s.Reason(t)}
+		if t.Status == StatusDone {
+			if !t.Planning() || s.shape.grafted[t.TaskID] {
+				continue
+			}
 			w.Reason = "is approved, and not part of the plan yet"
-		case t.Status == StatusWaitingInput:
-			w.Command = "git wf answer " + string(t.TaskID)
-		case t.Status == StatusWaitingExternal:
-			w.Command = "git wf retry " + string(t.TaskID)
-		case t.Status == StatusReadyToCheck && !t.Planning():
-			w.Command = "git wf review " + string(t.TaskID)
 		}
 		open = append(open, w)
 	}
