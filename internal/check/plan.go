@@ -8,12 +8,15 @@ import (
 )
 
 // OfPlan is the built-in review of a plan, the deliverable of a planning task. A candidate that breaks hard rules has
-// findings instead of a plan, and fails every criterion: nothing else about it can be judged.
+// findings instead of a plan, and fails every criterion: nothing else about it can be judged. The first one has them as
+// evidence; a maker need not read them once for each.
 func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, now time.Time) plan.Review {
 	r := s.review(plan.ReviewerPlan, "", now)
 	if len(findings) > 0 {
+		evidence := findings.Error()
 		for _, c := range s.Task.AcceptanceCriteria {
-			r.Criteria = append(r.Criteria, NewResult(c, plan.ReviewerPlan, plan.ResultFail, findings.Error()))
+			r.Criteria = append(r.Criteria, NewResult(c, plan.ReviewerPlan, plan.ResultFail, evidence))
+			evidence = "not judged, as the plan breaks hard rules"
 		}
 		for _, f := range findings {
 			r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: "HIGH", Text: f.Error()})
