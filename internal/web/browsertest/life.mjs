@@ -124,6 +124,14 @@ await step("the plan itself changes while somebody looks for a task, and writes"
   check((await why.inputValue()) === "going home", await why.inputValue());
   check((await other.locator("#found").textContent()) === "2 of 4 tasks shown", await other.locator("#found").textContent());
   check(await other.evaluate(() => globalThis.whole), "the page was loaded anew");
+  const next = other.locator("#waits li", { hasText: "POST-2" }).getByRole("link", { name: "Hand in" });
+  await next.focus();
+  await wf("next", "POST-1", "--claim", "--agent", "ann");
+  await other.locator("#waits li", { hasText: "POST-1" }).waitFor({ state: "detached" });
+  check(await next.evaluate((e) => e === document.activeElement), "the focus is gone, or on another task's button");
+  await wf("next", "POST-1", "--release", "1");
+  await other.locator("#waits li", { hasText: "POST-1" }).waitFor();
+  check(await next.evaluate((e) => e === document.activeElement), "the focus went to another task's button");
   await wf("pause");
   await other.getByText("A form in which you wrote is not offered now").waitFor();
   await wf("resume");
