@@ -39,7 +39,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 	case "stop":
 		s.tellNext(w, r, back, s.stopRun(snap.ID))
 		return nil
-	case "pause", "resume":
+	case "pause", "resume", "complete":
 		flags = given(r, "message")
 	default:
 		t := state.Tasks[plan.TaskID(r.PostFormValue("task"))]

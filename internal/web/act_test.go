@@ -49,6 +49,7 @@ func TestDecisionsAreCommands(t *testing.T) {
 		{"restore", "retry", []string{"task", "PAGE-1"}, []string{"retry", "--plan=WFS-site", "--", "PAGE-1"}},
 		{"pause", "pause", []string{"message", "--lunch"}, []string{"pause", "--plan=WFS-site", "--message=--lunch"}},
 		{"resume", "resume", nil, []string{"resume", "--plan=WFS-site"}},
+		{"complete", "complete", []string{"message", "well"}, []string{"complete", "--plan=WFS-site", "--message=well"}},
 		{"answer", "answer", []string{"task", "PAGE-1", "question", "q1", "text", "--option=x"},
 			[]string{"answer", "--plan=WFS-site", "--question=q1", "--", "PAGE-1", "--option=x"}},
 		{"an answer that would be standard input", "answer", []string{"task", "PAGE-1", "text", "-"},

@@ -129,6 +129,19 @@ await step("or it still holds", async () => {
   check(log.includes("The terminal is no news."), log);
 });
 
+await step("complete it; then only what opens it again is offered", async () => {
+  await page.goto(plan);
+  await page.locator("#do-complete > summary").click();
+  await page.locator("#do-complete").getByLabel("What is to be said").fill("It is out.");
+  await page.locator("#do-complete").getByRole("button", { name: "Complete the plan" }).click();
+  await said(page, "status", "completed");
+  check((await git("log", "-1", "--format=%b", "refs/workflow/WFS-release-note")).includes("It is out."), "the reason is not recorded");
+  check((await page.locator("#do-complete").count()) === 0, "it can be completed again");
+  await page.locator("#tree").getByRole("link", { name: "NOTE-1" }).click();
+  await page.getByText("nothing is added to it").waitFor();
+  check((await page.locator("form[method=post]").count()) === 0, "what is refused is offered");
+});
+
 await step("nobody complained", async () => {
   check(complaints.length === 0, complaints.join("\n"));
 });
