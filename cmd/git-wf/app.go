@@ -189,7 +189,11 @@ func reorder(flags []cli.Flag, args []string) []string {
 			operands = append(operands, a)
 		default:
 			options = append(options, a)
-			if takesValue(flags, a) && i+1 < len(args) {
+			switch {
+			case !takesValue(flags, a):
+			case i+1 == len(args):
+				return options // the parser says what is missing; an argument, or "--", is no value
+			default:
 				i++
 				options = append(options, args[i])
 			}
