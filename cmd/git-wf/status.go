@@ -285,7 +285,7 @@ func (st style) printProven(w io.Writer, at standing) {
 		st.status(s.Root().Status), done, all, s.VerifiedLine(), at.evidence.Worth(s))
 	printSession(w, s)
 	fmt.Fprintln(w)
-	treePrinter{style: st, w: w, s: s, at: at}.task(s.Plan.RootTaskID, "", "")
+	treePrinter{style: st, w: w, s: s, at: at, seen: map[plan.TaskID]bool{}}.task(s.Plan.RootTaskID, "", "")
 }
 
 // printWaits lists what only a person can do, and the commands for it.
@@ -325,16 +325,18 @@ func (st style) printChecklist(w io.Writer, list []export.RootCriterion) {
 
 type treePrinter struct {
 	style
-	w  io.Writer
-	s  *plan.State
-	at standing
+	w    io.Writer
+	s    *plan.State
+	at   standing
+	seen map[plan.TaskID]bool // tasks of a plan that no rule has checked may be below themselves
 }
 
 func (p treePrinter) task(id plan.TaskID, lead, under string) {
 	t := p.s.Tasks[id]
-	if t == nil {
+	if t == nil || p.seen[id] {
 		return
 	}
+	p.seen[id] = true
 	fmt.Fprintf(p.w, "%s%s %s  %s  %s", lead, p.mark(t.Status), id, clip(plain.Line(t.Title), 60), p.status(t.Status))
 	if notes := p.notes(t); notes != "" {
 		fmt.Fprintf(p.w, "  %s", notes)
