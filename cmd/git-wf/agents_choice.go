@@ -22,23 +22,24 @@ type choice [][2]string
 // chooseAgents sets up who makes plans where nobody is: the one vendor's agent that is here or, of several, the one
 // that the user takes. What nobody is set up for besides goes with it.
 func (e *env) chooseAgents(c *cli.Context, store *gitstore.Store, set *agent.Set, otherwise string) error {
-	found := slices.DeleteFunc(set.Found(), func(f agent.Found) bool { return below(store.WorkTree(), f.Path) })
-	if len(found) == 0 {
+	var names []string
+	for _, f := range set.Found() {
+		if !below(store.WorkTree(), f.Path) {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) == 0 {
 		return fault.Usage("install one, or git config wf.planner AGENT, or --planner AGENT (git wf agents lists them); or "+
 			otherwise, "nobody is set up who makes plans, and no coding agent that git wf knows is on PATH")
 	}
-	names := make([]string, len(found))
-	for i, f := range found {
-		names[i] = f.Name
-	}
 	name := names[0]
-	if len(found) > 1 {
+	if len(names) > 1 {
 		var err error
-		if name, err = e.askAgent(c, set, found, names, otherwise); err != nil {
+		if name, err = e.askAgent(c, set, names, otherwise); err != nil {
 			return err
 		}
 	}
-	ch, err := choose(set, found, name)
+	ch, err := choose(set, names, name)
 	if err != nil {
 		return err
 	}
@@ -66,11 +67,10 @@ func below(worktree, program string) bool {
 }
 
 // askAgent asks which of several agents makes plans and does the work. An empty answer takes the first.
-func (e *env) askAgent(c *cli.Context, set *agent.Set, found []agent.Found, names []string, otherwise string) (string,
-	error) {
+func (e *env) askAgent(c *cli.Context, set *agent.Set, names []string, otherwise string) (string, error) {
 	list := strings.Join(names, ", ")
 	if !e.interactive || c.Bool("json") {
-		ch, err := choose(set, found, names[0])
+		ch, err := choose(set, names, names[0])
 		if err != nil {
 			return "", err
 		}
@@ -95,7 +95,7 @@ func (e *env) askAgent(c *cli.Context, set *agent.Set, found []agent.Found, name
 }
 
 // choose gives the parts that nobody is set up for to an agent, and the review to another program if one is here.
-func choose(set *agent.Set, found []agent.Found, name string) (choice, error) {
+func choose(set *agent.Set, names []string, name string) (choice, error) {
 	settings, err := set.Settings()
 	if err != nil {
 		return choice{}, err
@@ -105,14 +105,12 @@ func choose(set *agent.Set, found []agent.Found, name string) (choice, error) {
 		ch = append(ch, [2]string{"wf.executor", name})
 	}
 	if settings.Reviewer == "" {
-		maker, reviewer := cmp.Or(settings.Executor, name), name
-		for _, f := range found {
-			if !set.SameProgram(f.Name, maker) {
-				reviewer = f.Name
-				break
-			}
+		maker := cmp.Or(settings.Executor, name)
+		other := slices.IndexFunc(names, func(n string) bool { return !set.SameProgram(n, maker) })
+		if other >= 0 {
+			name = names[other]
 		}
-		ch = append(ch, [2]string{"wf.reviewer", reviewer})
+		ch = append(ch, [2]string{"wf.reviewer", name})
 	}
 	return ch, nil
 }

@@ -124,7 +124,7 @@ func (s *Set) Names() []string {
 }
 
 // Found is a vendor's agent whose program is here.
-type Found struct{ Name, Kind, Path string }
+type Found struct{ Name, Path string }
 
 // Found lists the vendors' agents that can be asked here as far as it can tell at once, by name.
 func (s *Set) Found() []Found {
@@ -135,7 +135,7 @@ func (s *Set) Found() []Found {
 			continue
 		}
 		if path := c.Program(s.environ); path != "" {
-			all = append(all, Found{name, c.Kind, path})
+			all = append(all, Found{name, path})
 		}
 	}
 	return all

@@ -51,7 +51,7 @@ func (e StillHolds) Apply(s *State) (Change, error) {
 			return Change{}, refuse(t.TaskID, "%s is being made anew", l.Task)
 		}
 		now := linkRecord{t.Approved, l.Task, in.Approved}
-		if slices.Contains(r.Holds, now) {
+		if r.holds(now) {
 			continue
 		}
 		path := recordPath("holds", false, 0, values{n: len(r.Holds) + i + 1, version: now.Version, name: now.name()})

@@ -30,7 +30,6 @@ type preview struct {
 	Mode     string
 	Kind     string
 	Raw      string // address of the unchanged file
-	Scripts  string // address that runs its scripts; "" if it has none to run
 	Running  bool   // the scripts run
 	HTML     template.HTML
 	Text     string
