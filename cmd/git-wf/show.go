@@ -317,7 +317,11 @@ func printReview(w io.Writer, r plan.Review) {
 	if r.HasScore() {
 		score = fmt.Sprintf(", score %d", r.Score)
 	}
-	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, r.Verdict, plain.Line(r.Who()), score, self,
+	verdict := string(r.Verdict)
+	if set := (plan.ReviewRecord{Reviewer: r.Reviewer, Verdict: r.Verdict}); r.Verdict == plan.Rejected && !set.FindsFault() {
+		verdict, r.Criteria = "set aside", nil
+	}
+	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, verdict, plain.Line(r.Who()), score, self,
 		plain.Line(r.Reason))
 	printRatings(w, r)
 	width := 0

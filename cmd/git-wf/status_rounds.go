@@ -42,6 +42,8 @@ func verdictOn(s *plan.State, id plan.TaskID, version string) string {
 	switch verdict := s.VersionVerdict(id, version); {
 	case verdict == "":
 		return "awaits review"
+	case verdict == plan.Rejected && s.LastingVerdict(id, version) == plan.Approved:
+		return string(plan.Approved) + ", and set aside"
 	case s.Accepted(id, plan.VersionNumber(version)):
 		return string(verdict) + " with a warning: its rounds were used up"
 	case s.Concerns(id, plan.VersionNumber(version)):

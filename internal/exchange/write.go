@@ -203,6 +203,8 @@ func (s Snapshot) outlineTask(b *strings.Builder, t *plan.TaskState) {
 			sum.Review.Score)
 	} else if t.Approved > 0 {
 		evidence = plan.VersionID(t.Approved) + " is approved"
+	} else if t.Verdict == plan.Rejected {
+		evidence = inline(s.State.Reason(t))
 	} else if t.Active > 0 {
 		evidence = plan.VersionID(t.Active) + " awaits review"
 	}
