@@ -318,7 +318,7 @@ func printReview(w io.Writer, r plan.Review) {
 		score = fmt.Sprintf(", score %d", r.Score)
 	}
 	verdict := string(r.Verdict)
-	if set := (plan.ReviewRecord{Reviewer: r.Reviewer, Verdict: r.Verdict}); r.Verdict == plan.Rejected && !set.FindsFault() {
+	if r.Verdict == plan.Rejected && !r.FindsFault() {
 		verdict, r.Criteria = "set aside", nil
 	}
 	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, verdict, plain.Line(r.Who()), score, self,

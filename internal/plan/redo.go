@@ -66,6 +66,11 @@ func (r ReviewRecord) FindsFault() bool {
 	return r.Verdict == Rejected && r.Reviewer != reviewerOvertook
 }
 
+// FindsFault reports the same of a review's document.
+func (r Review) FindsFault() bool {
+	return ReviewRecord{Reviewer: r.Reviewer, Verdict: r.Verdict}.FindsFault()
+}
+
 // LastingVerdict is the verdict on a version for what it is: one that is merely to be made again stays what was approved.
 func (s *State) LastingVerdict(id TaskID, artifactID string) Verdict {
 	r := *s.Records.Of(id)

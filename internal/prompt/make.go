@@ -121,7 +121,7 @@ func RejectionOf(r plan.Review, file []byte) *Rejection {
 		Version: plan.VersionNumber(r.ReviewedArtifactID), Reviewer: r.Reviewer, Score: r.Score, MinScore: r.MinScore,
 		Reason: beginning(r.Reason), Text: Text(file),
 	}
-	if record := (plan.ReviewRecord{Reviewer: r.Reviewer, Verdict: r.Verdict}); !record.FindsFault() {
+	if !r.FindsFault() {
 		j.Again = r.For
 	}
 	for _, c := range r.Criteria {
