@@ -113,11 +113,20 @@ func (r *ruling) turn(k terminal.Key) {
 	}
 }
 
+// outdated says in the form that there is a newer version than the one that it is about.
+func (m *Model) outdated() bool {
+	f := m.form
+	if t := m.byID[f.task]; t != nil && t.Review.Version == f.version {
+		return false
+	}
+	f.wrong = fmt.Sprintf("%s is no longer the newest version of %s: look again (Esc)", f.version, f.task)
+	return true
+}
+
 // submit makes the decision, if the form is complete.
 func (m *Model) submit() Wish {
 	f := m.form
-	if t := m.byID[f.task]; t == nil || t.Review.Version != f.version {
-		f.wrong = fmt.Sprintf("%s is no longer the newest version of %s: look again (Esc)", f.version, f.task)
+	if m.outdated() {
 		return Wish{}
 	}
 	d := &Decision{Task: f.task, Version: f.version, Approve: f.approve, Message: strings.TrimSpace(f.message)}

@@ -41,6 +41,9 @@ func (m *Model) Show(o Overview) {
 	for i := range o.Tasks {
 		m.byID[o.Tasks[i].ID] = &o.Tasks[i]
 	}
+	if m.form != nil {
+		m.outdated()
+	}
 	if m.byID[m.selected] == nil && len(o.Tasks) > 0 {
 		m.selected = o.Tasks[0].ID
 		for _, t := range o.Tasks { // first what a person can act on

@@ -168,12 +168,14 @@ func TestReviewForm(t *testing.T) {
 		m, _ := begin("a")
 		o := sample()
 		o.Tasks[2].Review.Version = "v3"
-		m.Show(o)
-		if wish := press(m, enter, enter, enter, enter, enter, enter); wish.Decide != nil {
-			t.Errorf("%+v was decided", wish.Decide)
-		}
-		if text := drawn(m, 80, 24); !strings.Contains(text, "v2 is no longer the newest version") {
-			t.Errorf("it is not said:\n%s", text)
+		for _, keys := range [][]terminal.Key{{}, {enter, enter, enter, enter, enter, enter}} {
+			m.Show(o)
+			if wish := press(m, keys...); wish.Decide != nil {
+				t.Errorf("%+v was decided", wish.Decide)
+			}
+			if text := drawn(m, 80, 24); !strings.Contains(text, "v2 is no longer the newest version") {
+				t.Errorf("it is not said after %q:\n%s", keys, text)
+			}
 		}
 	})
 	t.Run("what was written is kept, and a choice for its version", func(t *testing.T) {
