@@ -7,6 +7,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // Move audits the move of one ref below refs/workflow/ from an old commit, "" for a new ref, to a new one: the history
@@ -25,7 +26,11 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 			}
 		}
 		if !grew && len(a.findings) == 0 {
-			a.find("moved-back", ref, "", "%.12s does not have %.12s in its history: what was recorded would be gone", next, old)
+			mend, err := a.otherSide(ref, old, next)
+			if err != nil {
+				return nil, err
+			}
+			a.find("moved-back", ref, mend, "%.12s does not have %.12s in its history: what was recorded would be gone", next, old)
 		}
 		if !grew {
 			return a.findings, nil
@@ -89,4 +94,18 @@ func (a *auditor) entries() (entries []gitstore.TreeEntry, planned bool) {
 	}
 	a.added = nil
 	return entries, planned
+}
+
+// otherSide is the command that takes what another clone has made of a history, and keeps this one's aside; "" if it is
+// not legal from where they part.
+func (a *auditor) otherSide(ref string, old, next plan.OID) (string, error) {
+	base, err := a.store.Git(a.ctx, "merge-base", "--end-of-options", string(old), string(next))
+	if err != nil || base == string(next) {
+		return "", a.ctx.Err() // nothing in common, or taken back
+	}
+	if err := a.history(string(next), "^"+base); err != nil || len(a.findings) > 0 {
+		return "", err
+	}
+	return fmt.Sprintf("if that history is to count, and this one to be kept aside: %s && %s", keep(ref, old),
+		a.forced(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), next, old))), nil
 }

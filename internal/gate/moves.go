@@ -165,6 +165,9 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 	}
 	findings = append(findings, more...)
 	for _, f := range findings {
+		if server {
+			f.Mend = "" // is for who has the repository
+		}
 		r.Findings = append(r.Findings, Finding{
 			Code: f.Code, Path: m.Ref, PlanID: id, Message: "no legal history: " + f.Place + ": " + f.Message, Hint: f.Mend,
 		})
