@@ -67,7 +67,7 @@ func (p program) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 		secrets: hidden,
 	}.do(ctx)
 	if err != nil {
-		return Reply{}, err
+		return Reply{}, starved(err, out)
 	}
 	reply, err := p.vendor.read(out)
 	if err != nil {
@@ -78,6 +78,18 @@ func (p program) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 	}
 	reply.ExitCode, reply.LogTail = out.exit, hidden.Text(out.messages())
 	return reply, nil
+}
+
+// starved makes an outage of a time-out if the last that the program reports is that it has no connection: codex waits
+// for one without end.
+func starved(err error, out output) error {
+	var last struct{ Type, Message string }
+	e, ok := err.(*Error)
+	if ok && e.Reason == TimedOut && json.Unmarshal([]byte(lastLine(string(out.stdout))), &last) == nil &&
+		last.Type == "error" && reasonOf(0, last.Message) == Transient {
+		e.Reason, e.Message = Transient, e.Message+": "+oneLine(last.Message)
+	}
+	return err
 }
 
 // boundTo is the suffix of the name of a session that is bound to a directory.

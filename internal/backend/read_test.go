@@ -11,6 +11,21 @@ import (
 var vendors = map[string]vendor{KindClaude: claude{}, KindCodex: codex{}, KindGemini: gemini{},
 	KindOpencode: opencode{}}
 
+// TestStarved tells a program that waited for a connection until its time was up from one that worked so long.
+func TestStarved(t *testing.T) {
+	for last, want := range map[string]Reason{
+		`{"type":"error","message":"Reconnecting... waiting for network (Connection failed: error sending request)"}`: Transient,
+		`{"type":"error","message":"the file is not there"}`:                                                          TimedOut,
+		`{"type":"item.completed","item":{"text":"curl: connection refused"}}`:                                        TimedOut,
+		"": TimedOut,
+	} {
+		out := output{stdout: []byte(`{"type":"turn.started"}` + "\n" + last + "\n")}
+		if got := ReasonOf(starved(&Error{Reason: TimedOut}, out)); got != want {
+			t.Errorf("%s: %s, want %s", last, got, want)
+		}
+	}
+}
+
 // TestRead reads shortened output of the real programs.
 func TestRead(t *testing.T) {
 	tests := []struct {
