@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
 )
@@ -184,12 +187,21 @@ func TestEveryTextIsTranslated(t *testing.T) {
 }
 
 func TestPlanThatNoRuleHasSeen(t *testing.T) {
-	s := newSite(t, nil)
+	s := newSite(t, func(o *Options) {
+		o.Waits = func(_ context.Context, _ *gitstore.Snapshot, s *plan.State) (waits []engine.Wait, err error) {
+			for _, t := range s.Plan.Tasks {
+				waits = append(waits, engine.Wait{Task: t.TaskID, Act: engine.ActSubmit})
+			}
+			return waits, nil
+		}
+	})
 	for name, change := range map[string]func(p *plan.Plan){
 		"no root":   func(p *plan.Plan) { p.RootTaskID = "NONE-1" },
 		"a circle":  func(p *plan.Plan) { p.Task("G-1").ParentTaskID = "PAGE-1" },
 		"no tasks":  func(p *plan.Plan) { p.Tasks = nil },
 		"no spec":   func(p *plan.Plan) { p.Task("PAGE-1").DeliverableSpec = nil },
+		"no target": func(p *plan.Plan) { p.Task("CHECK-PAGE-1").ReviewTargetTaskID = "NONE-1" },
+		"no check":  func(p *plan.Plan) { p.Task("CHECK-PAGE-1").NodeType = plan.Action },
 		"own input": func(p *plan.Plan) { p.Task("PAGE-1").DependsOn = []plan.TaskID{"POST-1"} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +209,7 @@ func TestPlanThatNoRuleHasSeen(t *testing.T) {
 			defer s.In(t, m)
 			s.Replan(change)
 			for _, path := range []string{sitePath, sitePath + "/live", sitePath + "/picture?checks=1", sitePath + "/history",
-				"/plans", sitePath + "/task/PAGE-1"} {
+				"/plans", sitePath + "/task/PAGE-1", sitePath + "/task/CHECK-PAGE-1"} {
 				if code, text := s.get(path); code != http.StatusOK && (name != "no tasks" || code != http.StatusNotFound) {
 					t.Errorf("%s: status %d\n%.2000s", path, code, text)
 				}
