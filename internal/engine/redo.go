@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -123,18 +124,31 @@ func reworded(before, now *plan.Task) bool {
 	return says(*before) != says(*now)
 }
 
-// foreseen is the plan as it would be with a person's plan in it, and what that has made again.
+// foreseen is the plan as it would be with a person's plan in it, and what that has made again. It leaves out nothing
+// that somebody is working on.
 func (e *Engine) foreseen(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, by plan.TaskID,
 	candidate *plan.Plan) (*plan.State, Redo, error) {
 	whole, err := s.Merged(by, candidate, 1)
 	if err != nil {
 		return nil, Redo{}, err
 	}
+	claims, err := e.Store.Claims(ctx, snap.ID)
+	if err != nil {
+		return nil, Redo{}, err
+	}
+	claims = e.Standing(claims, e.Now())
+	for _, t := range snap.Plan.Tasks {
+		if c, held := claims[t.TaskID]; held && whole.Task(t.TaskID) == nil {
+			return nil, Redo{}, &plan.RefusedError{Task: t.TaskID,
+				Reason: "is in work by " + plain.Line(c.Agent) + ", and the plan leaves it out",
+				Hint:   "git wf status shows who; git wf pause lets nothing new begin"}
+		}
+	}
 	r, err := e.amendment(ctx, snap, by, whole)
 	if err != nil {
 		return nil, r, err
 	}
-	return plan.Derive(whole, snap.State().Redone(r.ids()), nil, e.Now()), r, nil
+	return plan.Derive(whole, snap.State().Redone(r.ids()), claims, e.Now()), r, nil
 }
 
 // Rerun finds what is made again if the plan is, or some of its tasks: a GOAL stands for all of its leaves. Of the whole
