@@ -242,6 +242,9 @@ func (e *Engine) subject(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	if err != nil {
 		return check.Subject{}, err
 	}
+	if s.Tasks[id].DeliverableSpec == nil { // in a plan that no rule has checked
+		return check.Subject{}, &plan.RefusedError{Task: id, Reason: "declares no deliverable", Hint: "git wf doctor"}
+	}
 	return check.Subject{Task: s.Tasks[id].Task, Artifact: a, MinScore: s.MinScore(id), Rubric: s.RubricOf(id)}, nil
 }
 
