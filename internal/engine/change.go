@@ -283,6 +283,9 @@ func (e *Engine) deliverChange(ctx context.Context, snap *gitstore.Snapshot, t *
 	switch {
 	case errors.Is(err, errNothingChanged):
 		res.Kind, res.Message = agent.Noop, err.Error()
+		if snap.Records.Of(t.TaskID).Landed(t.Active) {
+			res.Message += fmt.Sprintf(", which has %s: git wf undo %s takes that back first", plan.VersionID(t.Active), t.TaskID)
+		}
 		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
 	case errors.As(err, &wrong):
 		res.Kind, res.Message = agent.Error, err.Error()
