@@ -5,10 +5,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"gitwf/internal/fault"
 	"gitwf/internal/process"
 )
+
+// oneInterrupt is how long signals are one interrupt: Ctrl-C reaches git and us, and git passes its own on to us.
+const oneInterrupt = 300 * time.Millisecond
 
 // untilInterrupted is a context that also ends when the terminal goes away, unless that signal is ignored (nohup). When
 // a signal ends it, said is called; the next signal kills the started processes and ends the program at once.
@@ -20,8 +24,13 @@ func untilInterrupted(ctx context.Context, said func()) (context.Context, func()
 	ctx, kill := process.Killable(ctx)
 	again, ended := make(chan os.Signal, 1), make(chan struct{})
 	over := context.AfterFunc(ctx, func() {
-		signal.Notify(again, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		said()
+		select {
+		case <-time.After(oneInterrupt):
+		case <-ended:
+			return
+		}
+		signal.Notify(again, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		select {
 		case <-again:
 			kill()

@@ -35,7 +35,10 @@ func main() {
 func mainExit() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends the program at once
+	context.AfterFunc(ctx, func() {
+		time.Sleep(2 * oneInterrupt)
+		stop() // a second interrupt ends the program at once
+	})
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fatal:", err)
