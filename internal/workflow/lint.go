@@ -265,10 +265,10 @@ func (l *linter) accepted(x *expander, p *plan.Plan) {
 	}
 	final := p.Tasks[0].FinalDeliverableSpec
 	for _, t := range p.Tasks {
-		if t.OnExhausted != "accept" {
+		i := x.ids[t.ReviewTargetTaskID]
+		if t.OnExhausted != "accept" || i == nil { // nil has an id that is none
 			continue
 		}
-		i := x.ids[t.ReviewTargetTaskID]
 		delivered := final == nil || len(final.IncludeChildren) == 0 && final.AssembleTaskID == ""
 		for at := i; at != nil && final != nil; at = at.parent {
 			delivered = delivered || slices.Contains(final.IncludeChildren, at.id) || at.id == final.AssembleTaskID

@@ -101,6 +101,9 @@ func (x *expander) each(n *node, e *env, parent *inst, on, fresh bool) []*inst {
 	if source == nil {
 		source, field = n.loop.raw.Child("item"), "each.item"
 	}
+	if source == nil {
+		return nil // lint says that it names no list
+	}
 	v, _ := e.look(source.Text)
 	list, ok := v.([]any)
 	if x.mode != asFar && field == "each.item" {
