@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,6 +39,26 @@ inputs/logo/2.json
 waivers/w1-v2-A3.json
 marks/0001-abandoned.json
 marks/0002-restored.json`
+
+// flowRecords are of changes, of plans with roles, and of a prune; the second half are none.
+const flowRecords = `landings/l1-v2-landed.json
+artifacts/v2/from/OTHER-1-v1
+artifacts/v2/mode-partial
+holds/h1-v2-OTHER-1-v2.json
+acts/v1-a0-verdicts.json
+orders/o1-d1-b0-a0.json
+orders/o2-d2-b1-a1-investigate.json
+feasibility/f1-v1.json
+artifacts/v3/artifact.json
+artifacts/v3/pruned-1111111111111111111111111111111111111111
+landings/l1-v1-lost.json
+artifacts/v1/from/other-v1
+artifacts/v1/from/OTHER-1
+artifacts/v1/mode-full
+holds/h1-v1-OTHER-1.json
+acts/v1-verdicts.json
+orders/o1-d0-b0-a0.json
+artifacts/v1/pruned-1`
 
 // notRecords are names that nearly are: none may count.
 const notRecords = `reviews
@@ -178,19 +199,27 @@ var spelling = func() map[string]*regexp.Regexp {
 	const n = `([1-9][0-9]{0,8})`
 	forms := map[string]*regexp.Regexp{}
 	for kind, form := range map[string]string{
-		"version":  `artifacts/v` + n + `/files`,
-		"artifact": `artifacts/v` + n + `/artifact\.json`,
-		"verdict":  `reviews/r` + n + `-v` + n + `-(100|[1-9]?[0-9])-([^/]+)/(APPROVED|REJECTED)\.md`,
-		"review":   `reviews/r` + n + `-v` + n + `-(100|[1-9]?[0-9])-([^/]+)/review\.json`,
-		"check":    `checks/k` + n + `-v` + n + `\.json`,
-		"attempt":  `attempts/a` + n + `(?:-v` + n + `)?-(error|lost|needs_input|noop)\.json`,
-		"log":      `attempts/a` + n + `\.log`,
-		"reset":    `resets/s` + n + `-a([0-9]{1,9})-r([0-9]{1,9})\.json`,
-		"question": `questions/q` + n + `\.json`,
-		"answer":   `answers/q` + n + `\.json`,
-		"input":    `inputs/([^/]+)/` + n + `\.json`,
-		"waiver":   `waivers/w` + n + `-v` + n + `-([^/]+)\.json`,
-		"mark":     `marks/([0-9]{4,9})-(abandoned|restored)\.json`,
+		"version":     `artifacts/v` + n + `/files`,
+		"artifact":    `artifacts/v` + n + `/artifact\.json`,
+		"verdict":     `reviews/r` + n + `-v` + n + `-(100|[1-9]?[0-9])-([^/]+)/(APPROVED|REJECTED)\.md`,
+		"review":      `reviews/r` + n + `-v` + n + `-(100|[1-9]?[0-9])-([^/]+)/review\.json`,
+		"check":       `checks/k` + n + `-v` + n + `\.json`,
+		"attempt":     `attempts/a` + n + `(?:-v` + n + `)?-(error|lost|needs_input|noop)\.json`,
+		"log":         `attempts/a` + n + `\.log`,
+		"reset":       `resets/s` + n + `-a([0-9]{1,9})-r([0-9]{1,9})\.json`,
+		"question":    `questions/q` + n + `\.json`,
+		"answer":      `answers/q` + n + `\.json`,
+		"input":       `inputs/([^/]+)/` + n + `\.json`,
+		"waiver":      `waivers/w` + n + `-v` + n + `-([^/]+)\.json`,
+		"feasibility": `feasibility/f` + n + `-v` + n + `\.json`,
+		"mark":        `marks/([0-9]{4,9})-(abandoned|restored)\.json`,
+		"landing":     `landings/l` + n + `-v` + n + `-(landed|refused|flaky)\.json`,
+		"from":        `artifacts/v` + n + `/from/([^/]+)-v` + n,
+		"mode":        `artifacts/v` + n + `/mode-(partial|investigate)`,
+		"stub":        `artifacts/v` + n + `/pruned-([0-9a-f]{40})`,
+		"hold":        `holds/h` + n + `-v` + n + `-([^/]+)-v` + n + `\.json`,
+		"act":         `acts/v` + n + `-a([0-9]{1,9})-(verdicts|order|ask|finish)\.json`,
+		"order":       `orders/o` + n + `-d` + n + `-b([0-9]{1,9})-a([0-9]{1,9})(?:-(partial|investigate))?\.json`,
 	} {
 		forms[kind] = regexp.MustCompile(`(?s)^` + form + `$`)
 	}
@@ -200,9 +229,12 @@ var spelling = func() map[string]*regexp.Regexp {
 // spelled reads names as ParseTaskRecords does, slowly.
 func spelled(names []Name) *TaskRecords {
 	t := &TaskRecords{}
-	there := map[string]bool{}
+	there, stubs := map[string]bool{}, map[string]bool{}
 	for _, n := range names {
 		there[n.Path] = true
+		if spelling["stub"].MatchString(n.Path) {
+			stubs[path.Dir(n.Path)] = true
+		}
 	}
 	num := func(s string) int { n, _ := strconv.Atoi(s); return n }
 	for _, n := range names {
@@ -216,7 +248,22 @@ func spelled(names []Name) *TaskRecords {
 		switch {
 		case kind == "version" && there[dir+"/artifact.json"]:
 			t.Artifacts = append(t.Artifacts, ArtifactRecord{num(m[1]), n.OID})
-		case kind == "artifact" && there[dir+"/files"], kind == "log":
+		case kind == "artifact" && (there[dir+"/files"] || stubs[dir]), kind == "log", kind == "feasibility":
+		case kind == "stub" && there[dir+"/artifact.json"] && !there[dir+"/files"] && !slices.Contains(t.Pruned, num(m[1])):
+			t.Pruned = append(t.Pruned, num(m[1]))
+			t.Artifacts = append(t.Artifacts, ArtifactRecord{num(m[1]), OID(m[2])})
+		case kind == "from" && TaskID(m[2]).Valid():
+			t.From = append(t.From, linkRecord{num(m[1]), TaskID(m[2]), num(m[3])})
+		case kind == "mode":
+			t.Modes = append(t.Modes, modeRecord{num(m[1]), m[2]})
+		case kind == "hold" && TaskID(m[3]).Valid():
+			t.Holds = append(t.Holds, linkRecord{num(m[2]), TaskID(m[3]), num(m[4])})
+		case kind == "landing":
+			t.Landings = append(t.Landings, landingRecord{num(m[1]), num(m[2]), m[3]})
+		case kind == "act":
+			t.Acts = append(t.Acts, actRecord{num(m[1]), num(m[2]), m[3]})
+		case kind == "order":
+			t.Orders = append(t.Orders, orderRecord{num(m[1]), num(m[2]), num(m[3]), num(m[4]), m[5]})
 		case kind == "verdict" && there[dir+"/review.json"]:
 			t.Reviews = append(t.Reviews, ReviewRecord{num(m[1]), num(m[2]), num(m[3]), m[4], Verdict(m[5])})
 		case kind == "review" && (there[dir+"/APPROVED.md"] || there[dir+"/REJECTED.md"]):
@@ -252,13 +299,14 @@ func spelled(names []Name) *TaskRecords {
 
 var (
 	ofNewKind   = regexp.MustCompile(`^[a-z_-]{1,32}/.`)
-	ofKnownKind = regexp.MustCompile(`^(artifacts|reviews|checks|attempts|resets|questions|answers|inputs|waivers|marks|feasibility|tasks)/`)
+	ofKnownKind = regexp.MustCompile(`^(artifacts|reviews|checks|attempts|resets|questions|answers|inputs|waivers|marks|feasibility|landings|holds|acts|orders|tasks|deliverables)/`)
 )
 
 // Nothing panics, and every name counts, is the other half of one that does, or is foreign.
 func FuzzRecords(f *testing.F) {
 	f.Add(everyRecord)
 	f.Add(notRecords)
+	f.Add(flowRecords)
 	f.Add("reviews")
 	f.Add("reviews/r1-v1-1-a/APPROVED.md\nreviews/r1-v1-1-a/REJECTED.md\nreviews/r1-v1-1-a/review.json")
 	f.Add("resets/s1-a01-r000000000.json\nresets/s1-a1234567890-r1.json\nmarks/123456789-restored.json\nmarks/0000000001-restored.json\nattempts/a1-v1-v1-lost.json")
