@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -65,9 +64,9 @@ func (p printer) printParts(parts []engine.Part) {
 		width = max(width, terminal.Cells(part.Role))
 	}
 	for _, part := range parts {
-		does := "makes " + someTasks(part.Makes)
+		does := "makes " + plan.JoinIDs(part.Makes)
 		if len(part.Reviews) > 0 {
-			does = "reviews " + someTasks(part.Reviews)
+			does = "reviews " + plan.JoinIDs(part.Reviews)
 		}
 		who := plain.Line(part.Agent)
 		if who == "" {
@@ -81,20 +80,6 @@ func (p printer) printParts(parts []engine.Part) {
 		}
 		fmt.Fprintf(p.stdout, "%s  %s: %s\n", padded(plain.Line(part.Role), width), does, who)
 	}
-}
-
-// someTasks names the first of some tasks.
-func someTasks(ids []plan.TaskID) string {
-	const most = 5
-	var names []string
-	for i, id := range ids {
-		if i == most {
-			names = append(names, fmt.Sprintf("%d more", len(ids)-most))
-			break
-		}
-		names = append(names, string(id))
-	}
-	return strings.Join(names, ", ")
 }
 
 // printVacancies says who would take the seats that are open, and how those are filled that nobody would take.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/relpath"
 )
@@ -267,16 +268,7 @@ func (c *collection) declared(spec *plan.DeliverableSpec) error {
 
 // names lists the files, as many as a message can hold.
 func (c *collection) names() string {
-	const most = 5
-	var names []string
-	for i, f := range c.files {
-		if i == most {
-			names = append(names, fmt.Sprintf("%d more", len(c.files)-most))
-			break
-		}
-		names = append(names, visible(f.Path))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(plain.Some(c.files, 5, func(f File) string { return visible(f.Path) }), ", ")
 }
 
 func (c *collection) report(path string, rule Rule, want, got string) {

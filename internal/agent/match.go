@@ -1,12 +1,12 @@
 package agent
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"gitwf/internal/glob"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -60,14 +60,5 @@ func (p pattern) match(file string) bool {
 
 // describe lists the declared patterns for a message.
 func describe(patterns []pattern) string {
-	const most = 5
-	var names []string
-	for i, p := range patterns {
-		if i == most {
-			names = append(names, fmt.Sprintf("%d more", len(patterns)-most))
-			break
-		}
-		names = append(names, p.String())
-	}
-	return "what is declared: " + strings.Join(names, ", ")
+	return "what is declared: " + strings.Join(plain.Some(patterns, 5, pattern.String), ", ")
 }

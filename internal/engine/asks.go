@@ -85,14 +85,5 @@ func onlyCommandsJudge(s *plan.State, id plan.TaskID) bool {
 }
 
 func changedPaths(changed []gitstore.Changed) string {
-	const most = 3
-	var names []string
-	for i, c := range changed {
-		if i == most {
-			names = append(names, fmt.Sprintf("%d more", len(changed)-most))
-			break
-		}
-		names = append(names, plain.Line(c.Path))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(plain.Some(changed, 3, func(c gitstore.Changed) string { return plain.Line(c.Path) }), ", ")
 }

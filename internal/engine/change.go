@@ -262,15 +262,7 @@ type changeError struct {
 }
 
 func (e *changeError) Error() string {
-	const most = 10
-	shown := make([]string, 0, most)
-	for _, p := range e.paths[:min(len(e.paths), most)] {
-		shown = append(shown, plain.Line(p))
-	}
-	if more := len(e.paths) - most; more > 0 {
-		shown = append(shown, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(shown, ", ") + ": " + e.rule
+	return strings.Join(plain.Some(e.paths, 10, plain.Line), ", ") + ": " + e.rule
 }
 
 // deliverChange records what an attempt made of its checkout as a version, or why there is none.
@@ -284,7 +276,8 @@ func (e *Engine) deliverChange(ctx context.Context, snap *gitstore.Snapshot, t *
 	case errors.Is(err, errNothingChanged):
 		res.Kind, res.Message = agent.Noop, err.Error()
 		if snap.Records.Of(t.TaskID).Landed(t.Active) {
-			res.Message += fmt.Sprintf(", which has %s: git wf undo %s takes that back first", plan.VersionID(t.Active), t.TaskID)
+			res.Message += fmt.Sprintf(", which has %s: git wf undo %s takes that back first",
+				plan.VersionID(t.Active), t.TaskID)
 		}
 		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
 	case errors.As(err, &wrong):

@@ -43,6 +43,18 @@ func isPlainLine(s string) bool {
 	return !space || s == ""
 }
 
+// Some are the first of a list in words, at most so many, and how many more there are: "a", "b", "3 more".
+func Some[T any](list []T, most int, say func(T) string) []string {
+	var said []string
+	for _, v := range list[:min(len(list), most)] {
+		said = append(said, say(v))
+	}
+	if more := len(list) - most; more > 0 {
+		said = append(said, strconv.Itoa(more)+" more")
+	}
+	return said
+}
+
 // Count is a number with its noun: 1 task, 2 tasks.
 func Count(n int, noun string) string {
 	if n == 1 {

@@ -22,3 +22,16 @@ func TestLine(t *testing.T) {
 	}
 	try("")
 }
+
+func TestSome(t *testing.T) {
+	for _, tt := range []struct {
+		list []string
+		want string
+	}{
+		{nil, ""}, {[]string{"a"}, "a"}, {[]string{"a", "b"}, "a, b"}, {[]string{"a", "b", "c", "d"}, "a, b, 2 more"},
+	} {
+		if got := strings.Join(Some(tt.list, 2, strings.ToLower), ", "); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.list, got, tt.want)
+		}
+	}
+}

@@ -462,16 +462,7 @@ func (s *State) Reason(t *TaskState) string {
 
 // JoinIDs lists ids for people: the first five, and how many more there are.
 func JoinIDs(ids []TaskID) string {
-	const most = 5
-	var names []string
-	for i, id := range ids {
-		if i == most {
-			names = append(names, fmt.Sprintf("%d more", len(ids)-most))
-			break
-		}
-		names = append(names, string(id))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(plain.Some(ids, 5, func(id TaskID) string { return string(id) }), ", ")
 }
 
 // CheckOf returns the CHECK bound to an ACTION, nil if there is none.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"gitwf/internal/plain"
 )
 
 // Place is where the value is, as a JSON pointer; "/" for the whole.
@@ -123,13 +125,5 @@ func short(v any) string {
 }
 
 func quoted(names []string) string {
-	const most = 10
-	var all []string
-	for _, n := range names[:min(len(names), most)] {
-		all = append(all, short(n))
-	}
-	if more := len(names) - most; more > 0 {
-		all = append(all, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(plain.Some(names, 10, func(name string) string { return short(name) }), ", ")
 }
