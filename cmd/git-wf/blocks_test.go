@@ -124,7 +124,8 @@ func runConsole(ts *testscript.TestScript, where string, lines []string) {
 	}
 }
 
-// Every block of README.md, docs/ and examples/ is run by a script, or says why not. So what a reader is told to type works.
+// Every block of README.md, docs/ and examples/ is run by a script, or says why not. So what a reader is told to type
+// works.
 func TestBlocksAreRun(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {

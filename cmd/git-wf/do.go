@@ -94,8 +94,8 @@ func (e *env) do(c *cli.Context, store *gitstore.Store) error {
 	}
 }
 
-// planTrusted makes the plan and has the command lines trusted that this brings, until the plan is approved or waits for
-// something else, which it prints.
+// planTrusted makes the plan and has the command lines trusted that this brings, until the plan is approved or waits
+// for something else, which it prints.
 func (e *env) planTrusted(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) (approved bool,
 	err error) {
 	eng.Report = e.progress(c.Bool("quiet"))

@@ -207,7 +207,7 @@ type nextDocument struct {
 	Seats  []engine.Vacancy    `json:"open_seats,omitempty"`
 	// persons' versions whose inputs have changed: redo, or still holds
 	Asks []engine.Wait `json:"outdated,omitempty"`
-	Next []string      `json:"next,omitempty"` // the commands with which it goes on or, once it is done, lands
+	Next []string      `json:"next,omitempty"` // commands with which it goes on or lands
 }
 
 func describeNext(s *plan.State) nextDocument {

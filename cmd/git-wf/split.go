@@ -72,8 +72,8 @@ const (
 	amendFromFile = "git wf plan --amend -f FILE"
 )
 
-// handInPlan tries a person's file and records it as the next version of a planning task. again is the command that hands
-// in a mended one.
+// handInPlan tries a person's file and records it as the next version of a planning task. again is the command that
+// hands in a mended one.
 func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, r engine.Replanning,
 	name string, data []byte, again string) error {
 	d, err := eng.DraftFor(c.Context, id, r, name, data)

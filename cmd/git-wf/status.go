@@ -151,7 +151,7 @@ type statusDocument struct {
 	Seats        []engine.Vacancy       `json:"open_seats,omitempty"`
 	Asks         []engine.Wait          `json:"outdated,omitempty"` // persons' versions whose inputs have changed
 	Unread       []plan.TaskID          `json:"unread,omitempty"`   // approved deliverables that only commands have judged
-	Next         []string               `json:"next,omitempty"`     // the commands with which it goes on or, once it is done, lands
+	Next         []string               `json:"next,omitempty"`     // commands with which it goes on or lands
 }
 
 type taskSummary struct {

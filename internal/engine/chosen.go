@@ -20,7 +20,8 @@ const (
 	jobReview = "reviewed"
 )
 
-// mayChoose reports whether an agent may have a job in plans: it is one of those that the user has given it, or trusted.
+// mayChoose reports whether an agent may have a job in plans: it is one of those that the user has given it, or
+// trusted.
 func (e *Engine) mayChoose(job, name string, usual ...string) bool {
 	return !e.Agents.Knows(name) || slices.Contains(usual, name) || e.Trust.hasEntry(agentEntry(job, name))
 }

@@ -132,8 +132,8 @@ const (
 )
 
 // choosePlan finds the id for a plan: its own or one from its title. tree is that of its candidate, "" if it has none
-// yet. A plan of that id that is accepted, given up or completed is another plan, and the new one gets a number. So is a
-// rejected one for a plan without a candidate, or from a workflow, which would make the same again.
+// yet. A plan of that id that is accepted, given up or completed is another plan, and the new one gets a number. So is
+// a rejected one for a plan without a candidate, or from a workflow, which would make the same again.
 func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (id plan.ID, found existing, err error) {
 	for n := 1; ; n++ {
 		id := plan.NewID(p.Title, n)
@@ -169,8 +169,8 @@ func isOver(s *plan.State) bool {
 		t != nil && t.Status == plan.StatusAbandoned
 }
 
-// PlanOf is the newest plan of what was asked for, in the same words, that is neither completed nor given up. If none is
-// found, the id is that of the next one.
+// PlanOf is the newest plan of what was asked for, in the same words, that is neither completed nor given up. If none
+// is found, the id is that of the next one.
 func (e *Engine) PlanOf(ctx context.Context, topTask string) (id plan.ID, found bool, err error) {
 	for n := 1; ; n++ {
 		free := plan.NewID(TitleOf(topTask), n)

@@ -100,8 +100,8 @@ func read(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, d
 	return src, err
 }
 
-// Rounds says how many rounds each GOAL may have that the plan's workflow repeats. It only serves to show them: what can't
-// be read of a workflow is left out.
+// Rounds says how many rounds each GOAL may have that the plan's workflow repeats. It only serves to show them: what
+// can't be read of a workflow is left out.
 func Rounds(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) map[plan.TaskID]int {
 	var w *Workflow
 	most := map[plan.TaskID]int{}

@@ -69,8 +69,8 @@ func look(s *State) []seen {
 	return all
 }
 
-// step changes the records of one task as an event would, whether it is legal or not: a version may say that it was made
-// from whatever the plan has.
+// step changes the records of one task as an event would, whether it is legal or not: a version may say that it was
+// made from whatever the plan has.
 func step(t *rapid.T, p *Plan, r *TaskRecords) *TaskRecords {
 	next := *r
 	defer func() {

@@ -51,9 +51,9 @@ type lookup interface {
 
 // Near returns, in plan order, the tasks from which Derive computes the same state for one task and its CHECK as from
 // the whole plan: these two, the GOALs above, the dependencies with their leaves, what the newest versions of all these
-// were made from, directly or not, and the tasks that split it or depend on it. Not all of their states are right: a GOAL
-// above lacks leaves, and a dependant lacks its other dependencies. For a dependency, the versions, the verdict and
-// whether it is DONE are right.
+// were made from, directly or not, and the tasks that split it or depend on it. Not all of their states are right: a
+// GOAL above lacks leaves, and a dependant lacks its other dependencies. For a dependency, the versions, the verdict
+// and whether it is DONE are right.
 //
 // For a GOAL, whose state follows from everything below it, ok is false.
 func Near(l lookup, r Records, id TaskID) (tasks []*Task, ok bool) {

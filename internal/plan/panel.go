@@ -204,7 +204,8 @@ func (s *State) exhausted(t *TaskState) string {
 func roundOf(n, of int) string { return fmt.Sprintf("round %d of %d", n, of) }
 
 // Round is the round that a task is in, from 1, and how many it may have; zeros if its CHECK sets no max_rounds, or
-// there is no version yet. A round ends with a rejected version. Of a GOAL in Repeats each part that is a GOAL is a round.
+// there is no version yet. A round ends with a rejected version. Of a GOAL in Repeats each part that is a GOAL is a
+// round.
 func (s *State) Round(t *TaskState) (n, of int) {
 	if of = s.Repeats[t.TaskID]; of > 0 {
 		for _, id := range s.Children(t.TaskID) {

@@ -71,7 +71,8 @@ func (r Review) FindsFault() bool {
 	return ReviewRecord{Reviewer: r.Reviewer, Verdict: r.Verdict}.FindsFault()
 }
 
-// LastingVerdict is the verdict on a version for what it is: one that is merely to be made again stays what was approved.
+// LastingVerdict is the verdict on a version for what it is: one that is merely to be made again stays what was
+// approved.
 func (s *State) LastingVerdict(id TaskID, artifactID string) Verdict {
 	r := *s.Records.Of(id)
 	r.Reviews = slices.DeleteFunc(slices.Clone(r.Reviews), func(v ReviewRecord) bool { return v.Reviewer == reviewerOvertook })

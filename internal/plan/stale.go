@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gitwf/internal/plain"
 )
 
-// A version says by the names of records what it was made from. Once that is no longer approved the version is stale: it
-// is made again, unless a reviewer says that it holds all the same. What a person made says nothing, nor does a version
-// from before these records: nobody makes it again by themselves, and export compares the documents.
+// A version says by the names of records what it was made from. Once that is no longer approved the version is stale:
+// it is made again, unless a reviewer says that it holds all the same. What a person made says nothing, nor does a
+// version from before these records: nobody makes it again by themselves, and export compares the documents.
 
 // follows reports whether the task is redone when an input changes. Whether a version is, also depends on who made it.
 // What fills a GOAL is rendered once.
@@ -66,7 +68,8 @@ func (s *State) staleInputs(t *TaskState, version int) []linkRecord {
 	return stale
 }
 
-// sameFor reports whether what is approved now has the files of what a version was made from. A judge speaks of versions.
+// sameFor reports whether what is approved now has the files of what a version was made from. A judge speaks of
+// versions.
 func (s *State) sameFor(t *TaskState, l linkRecord) bool {
 	r := s.Records.Of(l.Task)
 	then, had := r.Version(l.Of)
@@ -115,8 +118,8 @@ func (s *State) settle(tasks []*TaskState) {
 	}
 }
 
-// Stale says why a task's approved version is to be made again: what it was made from is no longer approved. It is "" if
-// it is not. known is false of a version that does not say what it was made from.
+// Stale says why a task's approved version is to be made again: what it was made from is no longer approved. It is ""
+// if it is not. known is false of a version that does not say what it was made from.
 func (s *State) Stale(id TaskID) (why string, known bool) {
 	t := s.Tasks[id]
 	if t == nil || t.Approved == 0 || !s.Records.Of(id).saysFrom(t.Approved) {
@@ -127,23 +130,16 @@ func (s *State) Stale(id TaskID) (why string, known bool) {
 
 // staleText names for people the first of what has changed, and what is approved now.
 func (s *State) staleText(links []linkRecord) string {
-	const most = 5
-	var said []string
-	for i, l := range links {
-		if i == most {
-			said = append(said, fmt.Sprintf("%d more", len(links)-most))
-			break
-		}
+	if len(links) == 0 {
+		return ""
+	}
+	return "made from " + strings.Join(plain.Some(links, 5, func(l linkRecord) string {
 		now := "approved is " + VersionID(s.Tasks[l.Task].Approved)
 		if s.Tasks[l.Task].Status != StatusDone {
 			now = "which is made anew"
 		}
-		said = append(said, fmt.Sprintf("%s %s, %s", l.Task, VersionID(l.Of), now))
-	}
-	if said == nil {
-		return ""
-	}
-	return "made from " + strings.Join(said, "; ")
+		return fmt.Sprintf("%s %s, %s", l.Task, VersionID(l.Of), now)
+	}), "; ")
 }
 
 func (r *TaskRecords) holds(l linkRecord) bool { return slices.Contains(r.Holds, l) }

@@ -153,7 +153,8 @@ type written struct {
 	plan   *plan.Plan
 	places []string // of each of plan.Tasks, its path in the file
 
-	// What does not have the right form, and what that lies below. The plan is then what is left, nil if that says nothing.
+	// What does not have the right form, and what that lies below. The plan is then what is left, nil if that says
+	// nothing.
 	wrong   plan.Findings
 	touched []string
 }

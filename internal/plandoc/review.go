@@ -295,8 +295,8 @@ func weakness(c plan.Criterion, title string) string {
 	return ""
 }
 
-// misplaced says that the line of a smoke test looks for the task's own file where the bundle has none: at its top, where
-// each task has a directory.
+// misplaced says that the line of a smoke test looks for the task's own file where the bundle has none: at its top,
+// where each task has a directory.
 func misplaced(t *plan.Task, c plan.Criterion) string {
 	if c.CheckMethod != plan.RunSmokeTest || t.DeliverableSpec == nil || strings.Contains(c.Run, "cd ") {
 		return ""

@@ -19,9 +19,9 @@ const pulseEvery = 15 * time.Second
 // mostPages is how many pages may listen at once.
 const mostPages = 64
 
-// events are server-sent events: "here" every now and then, "moved" at first and whenever a plan or a claim on it has moved, whichever process moved
-// it, with a word for each such plan that changes with every move. They are of all plans, so that a browser needs one
-// stream for all its windows.
+// events are server-sent events: "here" every now and then, "moved" at first and whenever a plan or a claim on it has
+// moved, whichever process moved it, with a word for each such plan that changes with every move. They are of all
+// plans, so that a browser needs one stream for all its windows.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	defer s.listening.Add(-1)
 	if s.listening.Add(1) > mostPages {

@@ -241,8 +241,8 @@ func (s *Server) shape(state *plan.State) string {
 	return s.mac(b.String())
 }
 
-// foldedAtFirst are the goals that begin as one line, or box: the finished ones and, in a plan of many tasks, also those
-// in which nobody works, waits or has to look.
+// foldedAtFirst are the goals that begin as one line, or box: the finished ones and, in a plan of many tasks, also
+// those in which nobody works, waits or has to look.
 func foldedAtFirst(s *plan.State, many bool) (folded []string) {
 	for _, task := range s.Plan.Tasks {
 		id, t := task.TaskID, s.Tasks[task.TaskID]
