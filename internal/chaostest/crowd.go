@@ -206,8 +206,9 @@ func (s *Stages) stepByStep(ctx context.Context, r *Repo) error {
 			return err
 		}
 		o, err := r.do(ctx, step)
-		for again := 0; err != nil && step.Name == "export-commit" && again < 5; again++ {
-			o, err = r.do(ctx, step) // gc may remove what git commit has not referenced yet; git can't undo that
+		// gc may remove what git commit has not referenced yet; git can't undo that. On a loaded machine six times in a row.
+		for again := 0; err != nil && step.Name == "export-commit" && again < 30; again++ {
+			o, err = r.do(ctx, step)
 		}
 		if err != nil {
 			return err
