@@ -18,6 +18,8 @@ import (
 
 func (e *env) policyCommand() *cli.Command {
 	message := messageFlag("why")
+	branchFlag := listFlag("branch",
+		"of code: name the branch `NAME`, too, or a pattern such as 'release/*'; may be repeated")
 	return &cli.Command{
 		Name:        "policy",
 		Usage:       "show or change what this repository requires of every plan and bundle",
@@ -44,15 +46,21 @@ func (e *env) policyCommand() *cli.Command {
 				Name: "protect", Usage: "protect another directory, or code", ArgsUsage: "DIR...",
 				Description: "Below a protected directory only bundles may land. With --changes, files that match the patterns, which are those\n" +
 					"of .gitignore, may only change as approved changes of the repository say. A pattern that begins with ! is an\n" +
-					"exception. The history so far is not judged.",
+					"exception. Of what is protected anew, the history of the named branches so far is not judged.",
 				Flags: []cli.Flag{
 					message,
 					boolFlag("changes", "protect code: only approved changes may land there"),
 					countFlag("min-score", "least score of each item's review", ""),
 					countFlag("quorum", "least number of reviewers of each item", ""),
 					listFlag("reviewer", "one of these must have approved each item; may be repeated"),
+					branchFlag,
 				},
 				Action: e.onStore(e.policyProtect),
+			},
+			{
+				Name: "since", Usage: "judge code from now on: exempt the history of the named branches so far",
+				Description: "Exempts all of it, whatever was judged before.", Flags: []cli.Flag{message, branchFlag},
+				Action: e.onStore(e.policySince),
 			},
 			{
 				Name: "unprotect", Usage: "let anything land in a directory again, or in code", ArgsUsage: "DIR...",
@@ -215,27 +223,22 @@ func without(roots []policy.Root, dir string) []policy.Root {
 }
 
 func (e *env) policyUnprotect(c *cli.Context, store *gitstore.Store) error {
+	if c.Bool("changes") {
+		return e.policyUnprotectCode(c, store)
+	}
 	names := c.Args().Slice()
 	return e.changePolicy(c, store, "unprotect "+strings.Join(names, " "), func(p *policy.Policy) error {
-		p.Changes.Paths = slices.Clone(p.Changes.Paths)
 		for _, name := range names {
-			before := len(p.Changes.Paths) + len(p.Protected())
-			if c.Bool("changes") {
-				p.Changes.Paths = slices.DeleteFunc(p.Changes.Paths, func(s string) bool { return s == name })
-			} else {
-				p.Roots = without(p.Protected(), strings.Trim(filepath.ToSlash(filepath.Clean(name)), "/"))
-			}
-			switch {
-			case !c.Bool("changes") && len(p.Roots) == 0:
+			before := len(p.Protected())
+			p.Roots = without(p.Protected(), strings.Trim(filepath.ToSlash(filepath.Clean(name)), "/"))
+			switch len(p.Roots) {
+			case 0:
 				return fault.Refused("git wf policy protect DIR, first",
 					"%s is the only protected directory: bundles have to land somewhere",
 					plain.Line(name))
-			case len(p.Changes.Paths)+len(p.Protected()) == before:
-				return fault.Usage("git wf policy show", "%s is not protected", plain.Line(name))
+			case before:
+				return notProtected(name)
 			}
-		}
-		if len(p.Changes.Paths) == 0 {
-			p.Changes = policy.Changes{}
 		}
 		return nil
 	})

@@ -1,14 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/fault"
-	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/policy"
 )
 
@@ -18,12 +19,9 @@ func (e *env) policyProtectCode(c *cli.Context, store *gitstore.Store) error {
 	if len(patterns) == 0 {
 		return fault.Usage("git wf policy protect --changes 'src/**'", "expected a pattern of paths, as in .gitignore")
 	}
-	return e.changePolicy(c, store, "protect "+strings.Join(patterns, " ")+" for changes", func(p *policy.Policy) error {
-		next := p.Changes
+	return e.beginEra(c, store, "protect "+strings.Join(patterns, " ")+" for changes", func(next *policy.Changes) error {
 		next.Paths = slices.Clone(next.Paths)
-		wider := false
 		for _, pattern := range patterns {
-			wider = wider || !slices.Contains(p.Changes.Paths, pattern)
 			// the last pattern decides, so one that is named again moves to the end
 			next.Paths = append(slices.DeleteFunc(next.Paths, func(s string) bool { return s == pattern }), pattern)
 		}
@@ -36,13 +34,111 @@ func (e *env) policyProtectCode(c *cli.Context, store *gitstore.Store) error {
 		if c.IsSet("reviewer") {
 			next.Reviewers = c.StringSlice("reviewer")
 		}
-		if p.Changes = next; !wider {
+		return nil
+	})
+}
+
+// policyUnprotectCode removes patterns. Without an exception more is protected than before.
+func (e *env) policyUnprotectCode(c *cli.Context, store *gitstore.Store) error {
+	names := c.Args().Slice()
+	return e.beginEra(c, store, "unprotect "+strings.Join(names, " "), func(next *policy.Changes) error {
+		next.Paths = slices.Clone(next.Paths)
+		for _, name := range names {
+			i := slices.Index(next.Paths, name)
+			if i < 0 {
+				return notProtected(name)
+			}
+			next.Paths = slices.Delete(next.Paths, i, i+1)
+		}
+		return nil
+	})
+}
+
+func notProtected(name string) error {
+	return fault.Usage("git wf policy show", "%s is not protected", plain.Line(name))
+}
+
+// policySince exempts the history of the named branches so far.
+func (e *env) policySince(c *cli.Context, store *gitstore.Store) error {
+	if c.Args().Present() {
+		return usage("since takes no argument; --branch NAME names a branch")
+	}
+	return e.beginEra(c, store, "judge code from now on", func(next *policy.Changes) error {
+		if len(next.Paths) == 0 {
+			return errNoCode
+		}
+		next.Since = nil
+		return nil
+	})
+}
+
+var errNoCode = fault.Refused("git wf policy protect --changes 'src/**'", "the policy protects no code")
+
+// beginEra changes what the policy says of code. If other patterns hold from now on, it records the tips of the named
+// branches, and prints what that exempts: where their history was not judged so far, it will not be.
+func (e *env) beginEra(c *cli.Context, store *gitstore.Store, subject string, edit func(*policy.Changes) error) error {
+	var tips []gitstore.Tip
+	var next policy.Changes
+	err := e.changePolicy(c, store, subject, func(p *policy.Policy) (err error) {
+		if next = p.Changes; len(next.Paths) > 0 {
+			next.Since = next.Eras()
+		}
+		if err := edit(&next); err != nil {
+			return err
+		}
+		if next.Branches, err = branches(c, store, next.Branches); err != nil {
+			return err
+		}
+		if len(next.Paths) == 0 {
+			p.Changes = policy.Changes{}
 			return nil
 		}
-		var err error
-		p.Changes.Since, err = gate.Before(c.Context, store, next.Since)
-		return err
+		if tips = nil; len(next.Since) == 0 || policy.Widens(p.Changes.Paths, next.Paths) {
+			if tips, err = store.NamedTips(c.Context, next); err != nil {
+				return err
+			}
+		}
+		next.Since = next.Eras()
+		for _, tip := range tips {
+			era := &next.Since[len(next.Since)-1]
+			era.Commits = append(era.Commits, tip.Commit)
+		}
+		p.Changes = next
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	for _, tip := range tips {
+		fmt.Fprintln(e.stdout, plain.Line(fmt.Sprintf("not judged where the protection is new: %s %.7s %q and its history, %s",
+			tip.Branch, tip.Commit, tip.Subject, plain.Count(tip.History, "commit"))))
+	}
+	return nil
+}
+
+// branches adds those that the user names. A policy that names none gets the one that changes land on, and that which
+// is checked out.
+func branches(c *cli.Context, store *gitstore.Store, named []string) ([]string, error) {
+	more := c.StringSlice("branch")
+	if len(named)+len(more) == 0 {
+		trunk, _, err := store.Trunk(c.Context)
+		if err != nil {
+			return nil, err
+		}
+		head, _ := store.Git(c.Context, "symbolic-ref", "--quiet", "--short", "HEAD") // none where HEAD is detached
+		for _, name := range []string{trunk, head} {
+			if name != "" && !strings.HasPrefix(name, policy.WorkBranches) {
+				more = append(more, name)
+			}
+		}
+	}
+	all := slices.Clone(named)
+	for _, name := range more {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all, nil
 }
 
 // policyRevert says whether an approved change may be taken back.
@@ -53,7 +149,7 @@ func (e *env) policyRevert(c *cli.Context, store *gitstore.Store) error {
 	}
 	return e.changePolicy(c, store, "land.revert "+word, func(p *policy.Policy) error {
 		if len(p.Changes.Paths) == 0 {
-			return fault.Refused("git wf policy protect --changes 'src/**'", "the policy protects no code")
+			return errNoCode
 		}
 		p.Changes.NoRevert = word == "no"
 		return nil

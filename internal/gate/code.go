@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 	"gitwf/internal/threeway"
 )
 
@@ -190,37 +191,9 @@ func (c *code) diffTrees(ctx context.Context, before, after plan.OID) ([]Change,
 	return d.changes, d.flaws, err
 }
 
-// afterProtection leaves out the commits in the history of the code's protection.
-func (c *code) afterProtection(ctx context.Context, all []*coded) ([]*coded, error) {
-	args := []string{"rev-list", "--stdin"}
-	var stdin strings.Builder
-	for _, since := range c.policy.Changes.Since {
-		if _, err := c.store.Git(ctx, "cat-file", "-e", string(since)+"^{commit}"); err == nil {
-			stdin.WriteString("^" + string(since) + "\n")
-		} else if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-	}
-	if stdin.Len() == 0 || len(all) == 0 {
-		return all, nil
-	}
-	for _, d := range all {
-		stdin.WriteString(string(d.commit) + "\n")
-	}
-	out, err := c.store.GitIn(ctx, gitstore.Invocation{Args: args, Stdin: strings.NewReader(stdin.String())})
-	if err != nil {
-		return nil, err
-	}
-	later := map[plan.OID]bool{}
-	for oid := range strings.FieldsSeq(string(out)) {
-		later[plan.OID(oid)] = true
-	}
-	return slices.DeleteFunc(all, func(d *coded) bool { return !later[d.commit] }), nil
-}
-
 // WorkBranches is the prefix of the branches that git wf start makes. Work on a change is committed there before
 // anybody has approved it; no other branch, no push and no server takes it so.
-const WorkBranches = "wf/"
+const WorkBranches = policy.WorkBranches
 
 func isWorkRef(ref string) bool { return strings.HasPrefix(ref, "refs/heads/"+WorkBranches) }
 

@@ -1,23 +1,55 @@
 package gate
 
 import (
+	"context"
 	"slices"
 	"strings"
 
 	"gitwf/hooks"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/glob"
+	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 )
 
-// guard says which paths are protected code.
+// guard says which paths are protected code, and since when.
 type guard struct {
+	patterns
+	eras  []policy.Era // the oldest first; the last one has the present patterns
+	older []patterns   // those of all eras but the last
+}
+
+// began returns the era in which a path's protection began, the newest in a row that protect it, as an index of eras.
+// The path needs an approval at a commit that the era's commits do not contain. false: it is not protected.
+func (g guard) began(path string) (era int, protected bool) {
+	if !g.protects(path) {
+		return 0, false
+	}
+	era = len(g.older)
+	for era > 0 && g.older[era-1].protects(path) {
+		era--
+	}
+	return era, true
+}
+
+// patterns say which paths are protected.
+type patterns struct {
 	rules []policy.ChangeRule
 	heads []string
 	dirs  [][]string // that hold protected code, by their components
 }
 
 func newGuard(c policy.Changes) guard {
-	g := guard{rules: c.Rules(), heads: c.Heads()}
+	eras := c.Eras()
+	g := guard{patterns: newPatterns(c), eras: eras}
+	for _, e := range eras[:len(eras)-1] {
+		g.older = append(g.older, newPatterns(policy.Changes{Paths: e.Paths}))
+	}
+	return g
+}
+
+func newPatterns(c policy.Changes) patterns {
+	g := patterns{rules: c.Rules(), heads: c.Heads()}
 	for _, r := range g.rules {
 		n := r.Literal()
 		if n == len(r.Parts) && !r.Below {
@@ -33,7 +65,7 @@ func newGuard(c policy.Changes) guard {
 // protects reports whether only approved changes may alter a path. A rule also matches what some file system takes for
 // a path that it names; an exception matches only what it says. What stands in place of a directory that holds
 // protected code is protected, too: a link there leads elsewhere.
-func (g guard) protects(path string) bool {
+func (g patterns) protects(path string) bool {
 	names := strings.Split(path, "/")
 	plain := strings.Split(strings.ReplaceAll(path, `\`, "/"), "/")
 	in := false
@@ -59,6 +91,57 @@ func alikePart(part, name string) bool {
 }
 
 // skips reports whether nothing at or below a path can be protected.
-func (g guard) skips(path string) bool {
+func (g patterns) skips(path string) bool {
 	return !slices.Contains(g.heads, policy.Top) && !hooks.Alike(g.heads, path)
+}
+
+// afterProtection leaves out what is older than the code's protection: of each commit the paths whose protection began
+// later, and the commits of which nothing is left.
+func (c *code) afterProtection(ctx context.Context, all []*coded) ([]*coded, error) {
+	byEra := map[int][]*coded{}
+	for _, d := range all {
+		eras := map[int]bool{}
+		for _, path := range d.paths {
+			if era, _ := c.guard.began(path); !eras[era] {
+				eras[era] = true
+				byEra[era] = append(byEra[era], d)
+			}
+		}
+	}
+	for era, commits := range byEra {
+		later, err := c.after(ctx, c.guard.eras[era], commits)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range commits {
+			d.paths = slices.DeleteFunc(d.paths, func(path string) bool {
+				began, _ := c.guard.began(path)
+				return began == era && !later[d.commit]
+			})
+		}
+	}
+	return slices.DeleteFunc(all, func(d *coded) bool { return len(d.paths) == 0 }), nil
+}
+
+// after returns the commits that an era's commits do not contain. What is not here exempts nothing.
+func (c *code) after(ctx context.Context, era policy.Era, commits []*coded) (map[plan.OID]bool, error) {
+	var stdin strings.Builder
+	for _, d := range commits {
+		stdin.WriteString(string(d.commit) + "\n")
+	}
+	for _, oid := range era.Commits {
+		if _, err := c.store.Git(ctx, "cat-file", "-e", string(oid)+"^{commit}"); err == nil {
+			stdin.WriteString("^" + string(oid) + "\n")
+		} else if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	out, err := c.store.GitIn(ctx, gitstore.Invocation{
+		Args: []string{"rev-list", "--stdin"}, Stdin: strings.NewReader(stdin.String()),
+	})
+	later := map[plan.OID]bool{}
+	for oid := range strings.FieldsSeq(string(out)) {
+		later[plan.OID(oid)] = true
+	}
+	return later, err
 }

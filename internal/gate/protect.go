@@ -8,7 +8,6 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
-	"gitwf/internal/plan"
 )
 
 // MayProtect refuses a directory in which the index or a local branch has files that no bundle explains: nobody could
@@ -53,31 +52,4 @@ func allInBundles(dir, where string, paths []string) error {
 	return fault.Refused("git wf policy protect DIR, with a new directory that only bundles are exported to",
 		"%s: %s %s that no plan has made, such as %s; nobody could change them any more, for only bundles may be below a protected directory",
 		plain.Line(dir), plain.Count(len(others), "tracked file"), where, plain.Line(others[0]))
-}
-
-// Before lists the commits with whose history a protection of code begins: the tips of all branches, here and as
-// fetched, and the given ones, without those that others contain.
-func Before(ctx context.Context, store *gitstore.Store, since []plan.OID) ([]plan.OID, error) {
-	const most = 200 // the policy must stay readable; older branches begin with a baseline
-	out, err := store.Git(ctx, "for-each-ref", "--sort=-committerdate", fmt.Sprintf("--count=%d", most),
-		"--format=%(objectname)",
-		"refs/heads", "refs/remotes")
-	if err != nil {
-		return nil, fmt.Errorf("list the branches: %w", err)
-	}
-	args := append([]string{"merge-base", "--independent"}, strings.Fields(out)...)
-	for _, c := range since {
-		if _, err := store.Git(ctx, "cat-file", "-e", string(c)+"^{commit}"); err == nil {
-			args = append(args, string(c))
-		}
-	}
-	if len(args) == 2 {
-		return since, ctx.Err()
-	}
-	out, err = store.Git(ctx, args...)
-	var tips []plan.OID
-	for tip := range strings.FieldsSeq(out) {
-		tips = append(tips, plan.OID(tip))
-	}
-	return tips, err
 }

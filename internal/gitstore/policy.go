@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +31,36 @@ type Policy struct {
 
 // The records next to policy.json have numbers, so that two concurrent ones get different names.
 var policyRecord = pattern.Compile(`^(waivers|retired)/([0-9]{4,9})\.json$`)
+
+// Tip is a branch and its newest commit.
+type Tip struct {
+	Branch  string
+	Commit  plan.OID
+	Subject string
+	History int // number of commits that it has
+}
+
+// NamedTips lists the branches of this repository that the policy names: no others, and nothing that was fetched.
+func (s *Store) NamedTips(ctx context.Context, c policy.Changes) ([]Tip, error) {
+	out, err := s.Git(ctx, "for-each-ref", "--format=%(objectname)%09%(refname:lstrip=2)%09%(subject)", "refs/heads")
+	if err != nil {
+		return nil, fmt.Errorf("list the branches: %w", err)
+	}
+	var tips []Tip
+	for line := range strings.Lines(out) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+		if len(f) == 3 && c.Names(f[1]) {
+			count, err := s.Git(ctx, "rev-list", "--count", f[0])
+			if err != nil {
+				return nil, fmt.Errorf("count the commits of %s: %w", f[1], err)
+			}
+			tip := Tip{Branch: f[1], Commit: plan.OID(f[0]), Subject: f[2]}
+			tip.History, _ = strconv.Atoi(count)
+			tips = append(tips, tip)
+		}
+	}
+	return tips, nil
+}
 
 // Policy reads the repository's policy. Without one, it returns the zero policy.
 func (s *Store) Policy(ctx context.Context) (*Policy, error) {

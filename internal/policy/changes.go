@@ -1,24 +1,88 @@
 package policy
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gitwf/internal/glob"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
 // Changes are the files that only approved changes of the repository may alter. Without paths there are none.
 type Changes struct {
-	Paths     []string   `json:"paths"` // patterns as in .gitignore, with ! for exceptions
-	Since     []plan.OID `json:"since"` // commits before the protection: the history up to them is not judged
-	MinScore  int        `json:"min_score,omitempty"`
-	Quorum    int        `json:"quorum,omitempty"`
-	Reviewers []string   `json:"reviewers,omitempty"` // one of them must have approved each change
-	NoRevert  bool       `json:"no_revert,omitempty"` // what landed can't be taken back, only changed again
+	Paths     []string `json:"paths"`              // patterns as in .gitignore, with ! for exceptions
+	Branches  []string `json:"branches,omitempty"` // patterns of the branches whose history eras exempt
+	Since     Since    `json:"since"`
+	MinScore  int      `json:"min_score,omitempty"`
+	Quorum    int      `json:"quorum,omitempty"`
+	Reviewers []string `json:"reviewers,omitempty"` // one of them must have approved each change
+	NoRevert  bool     `json:"no_revert,omitempty"` // what landed can't be taken back, only changed again
 }
+
+// Era is a time in which the same patterns held. A path's protection began with the first era, of those up to the
+// newest, in which the patterns protect it without a gap: the history up to that era's commits is not judged there.
+type Era struct {
+	Paths   []string   `json:"paths"`   // all patterns, as in Changes
+	Commits []plan.OID `json:"commits"` // the tips of the named branches when it began
+}
+
+// Since are the eras that a policy records, the oldest first.
+type Since []Era
+
+// UnmarshalJSON reads eras, or the one list of commits that older policies have: one era, whose patterns Decode fills
+// in.
+func (s *Since) UnmarshalJSON(data []byte) error {
+	var commits []plan.OID
+	if json.Unmarshal(data, &commits) == nil {
+		if *s = nil; len(commits) > 0 {
+			*s = Since{{Commits: commits}}
+		}
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	return dec.Decode((*[]Era)(s))
+}
+
+// Eras are those of the policy, the oldest first. The last one has the present patterns: where a file widened them and
+// recorded no era, nothing is exempt under what it added.
+func (c Changes) Eras() []Era {
+	if n := len(c.Since); n > 0 && slices.Equal(c.Since[n-1].Paths, c.Paths) {
+		return c.Since
+	}
+	return append(slices.Clone(c.Since), Era{Paths: c.Paths})
+}
+
+// Widens reports whether patterns may protect more than others did. They do not if patterns are gone, or exceptions
+// were added.
+func Widens(before, patterns []string) bool {
+	isException := func(p string) bool { return strings.HasPrefix(p, "!") }
+	for _, p := range patterns {
+		i := slices.Index(before, p)
+		switch {
+		case i >= 0 && !slices.ContainsFunc(before[:i], isException):
+			before = before[i+1:]
+		case i >= 0 || !isException(p):
+			return true
+		}
+	}
+	return slices.ContainsFunc(before, isException)
+}
+
+// Names reports whether the policy names a branch. It never names one of those that git wf start makes.
+func (c Changes) Names(branch string) bool {
+	return !strings.HasPrefix(branch, WorkBranches) &&
+		slices.ContainsFunc(c.Branches, func(p string) bool { return glob.Match(p, branch) })
+}
+
+// WorkBranches is the prefix of the branches that git wf start makes. Work on a change is committed there before
+// anybody has approved it.
+const WorkBranches = "wf/"
 
 // Demands are what a change needs beyond the floors.
 func (c Changes) Demands() Root {
@@ -121,15 +185,45 @@ func (p *Policy) Watched() []string {
 }
 
 func (p *Policy) checkChanges(bad func(code, where, text, found string)) {
-	const mostPatterns, longest = 1000, 1024
+	const mostEras = 200
 	c := p.Changes
-	if len(c.Paths) > mostPatterns {
-		bad("bad-pattern", "changes.paths", fmt.Sprintf("has more than %d patterns", mostPatterns),
-			strconv.Itoa(len(c.Paths)))
+	checkPatterns("changes.paths", c.Paths, bad)
+	for i, e := range c.Since {
+		where := fmt.Sprintf("changes.since[%d]", i)
+		checkPatterns(where+".paths", e.Paths, bad)
+		for _, oid := range e.Commits {
+			if len(oid) != 40 || strings.Trim(string(oid), "0123456789abcdef") != "" {
+				bad("bad-commit", where+".commits", "is no commit's id of 40 hex digits", string(oid))
+			}
+		}
+	}
+	if len(c.Since) > mostEras {
+		bad("bad-since", "changes.since", fmt.Sprintf("has more than %d eras: git wf policy since begins anew", mostEras),
+			strconv.Itoa(len(c.Since)))
+	}
+	for i, b := range c.Branches {
+		if b == "" || strings.HasPrefix(b, WorkBranches) || plain.Line(b) != b || glob.Check(b) != nil {
+			bad("bad-branch", fmt.Sprintf("changes.branches[%d]", i),
+				"is no name or pattern of branches, such as main or release/*; those below "+WorkBranches+" are nobody's", b)
+		}
+	}
+	if len(c.Paths) == 0 &&
+		(c.Quorum != 0 || c.MinScore != 0 || len(c.Reviewers) > 0 || c.NoRevert || len(c.Branches)+len(c.Since) > 0) {
+		bad("bad-pattern", "changes.paths", "names nothing that the rest could hold for", "")
+	}
+	if c.MinScore < 0 || c.MinScore > 100 || c.Quorum < 0 {
+		bad("bad-number", "changes", "needs a min_score of 0 to 100 and a quorum that is not negative", "")
+	}
+}
+
+func checkPatterns(at string, patterns []string, bad func(code, where, text, found string)) {
+	const mostPatterns, longest = 1000, 1024
+	if len(patterns) > mostPatterns {
+		bad("bad-pattern", at, fmt.Sprintf("has more than %d patterns", mostPatterns), strconv.Itoa(len(patterns)))
 		return
 	}
-	for i, pattern := range c.Paths {
-		where := fmt.Sprintf("changes.paths[%d]", i)
+	for i, pattern := range patterns {
+		where := fmt.Sprintf("%s[%d]", at, i)
 		r := changeRule(pattern)
 		switch {
 		case strings.Trim(pattern, "!/") == "" || len(pattern) > longest || strings.ContainsAny(pattern, "\x00\r\n"):
@@ -148,11 +242,5 @@ func (p *Policy) checkChanges(bad func(code, where, text, found string)) {
 				bad("bad-pattern", where, err.Error(), pattern)
 			}
 		}
-	}
-	if len(c.Paths) == 0 && (c.Quorum != 0 || c.MinScore != 0 || len(c.Reviewers) > 0 || c.NoRevert) {
-		bad("bad-pattern", "changes.paths", "names nothing that the rest could hold for", "")
-	}
-	if c.MinScore < 0 || c.MinScore > 100 || c.Quorum < 0 {
-		bad("bad-number", "changes", "needs a min_score of 0 to 100 and a quorum that is not negative", "")
 	}
 }

@@ -167,5 +167,8 @@ func Decode(data []byte) (*Policy, error) {
 	if p.SchemaVersion != policyVersion {
 		return nil, fmt.Errorf("policy.json has schema_version %d; this git-wf knows %d", p.SchemaVersion, policyVersion)
 	}
+	if since := p.Changes.Since; len(since) == 1 && since[0].Paths == nil {
+		since[0].Paths = p.Changes.Paths
+	}
 	return &p, p.Check().Err()
 }
