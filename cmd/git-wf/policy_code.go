@@ -119,22 +119,17 @@ func (e *env) beginEra(c *cli.Context, store *gitstore.Store, subject string, ed
 // branches adds those that the user names. A policy that names none gets the one that changes land on, and that which
 // is checked out.
 func branches(c *cli.Context, store *gitstore.Store, named []string) ([]string, error) {
-	more := c.StringSlice("branch")
-	if len(named)+len(more) == 0 {
+	more, all := c.StringSlice("branch"), slices.Clone(named)
+	if len(named) == 0 {
 		trunk, _, err := store.Trunk(c.Context)
 		if err != nil {
 			return nil, err
 		}
-		head, _ := store.Git(c.Context, "symbolic-ref", "--quiet", "--short", "HEAD") // none where HEAD is detached
-		for _, name := range []string{trunk, head} {
-			if name != "" && !strings.HasPrefix(name, policy.WorkBranches) {
-				more = append(more, name)
-			}
-		}
+		head, _ := store.Git(c.Context, "symbolic-ref", "--quiet", "--short", "HEAD") // fails where HEAD is detached
+		more = append([]string{trunk, head}, more...)
 	}
-	all := slices.Clone(named)
 	for _, name := range more {
-		if !slices.Contains(all, name) {
+		if name != "" && !strings.HasPrefix(name, policy.WorkBranches) && !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}
