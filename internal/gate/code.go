@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -8,22 +9,28 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 	"gitwf/internal/threeway"
 )
 
-// The policy may protect code: files that only approved changes of the repository alter. A commit is legal if all
-// protected paths are what a sequence of approved changes makes of its parent; of a merge, of what merging the parents
-// yields. Nothing in a commit proves that. What its message names only says which changes to try first.
+// The policy may protect code: files that only approved changes of the repository alter. A commit is legal if whole
+// steps (landing an approved version, taking one back that landed, landing an approved undo) turn its parent's protected
+// part into exactly its own. docs/gate.md has the rule.
 
 // code judges the protected code of commits.
 type code struct {
 	*Gate
-	guard guard
-	batch *gitstore.Batch // what merging makes; it is never written
-	lib   library
+	guard    guard
+	batch    *gitstore.Batch // what merging makes; it is never written
+	lib      library
+	merged   map[[3]threeway.Entry]mergedEntry
+	ledgers  map[plan.OID]*ledger  // of the commits that were judged
+	outcomes map[plan.OID]*outcome // of those of them that touch protected code
+	judging  map[plan.OID]bool     // commits that must be judged, whatever earlier judgements left
+	open     map[plan.OID]bool     // commits with something in their history that nothing explains
 }
 
 // Landed is an approved change that a commit brings, or takes back.
@@ -33,7 +40,7 @@ type Landed struct {
 	TaskID     plan.TaskID `json:"task_id"`
 	Version    string      `json:"artifact_id"`
 	Reverted   bool        `json:"reverted,omitempty"`
-	Overturned bool        `json:"overturned,omitempty"` // rejected since, and no landing tip has it
+	Overturned bool        `json:"overturned,omitempty"` // rejected or set aside since, and no landing tip has it
 	Signatures string      `json:"signatures"`           // signed: by keys of the policy that judges; else unsigned
 	SignedBy   []string    `json:"signed_by,omitempty"`
 
@@ -43,7 +50,11 @@ type Landed struct {
 // ofCode returns the judge of code, nil if the policy protects none.
 func (g *Gate) ofCode() *code {
 	if g.code == nil && len(g.policy.Changes.Paths) > 0 {
-		g.code = &code{Gate: g, guard: newGuard(g.policy.Changes), batch: g.store.NewBatch(), lib: newLibrary()}
+		g.code = &code{
+			Gate: g, guard: newGuard(g.policy.Changes), batch: g.store.NewBatch(), lib: newLibrary(),
+			merged: map[[3]threeway.Entry]mergedEntry{}, ledgers: map[plan.OID]*ledger{},
+			outcomes: map[plan.OID]*outcome{}, judging: map[plan.OID]bool{}, open: map[plan.OID]bool{},
+		}
 	}
 	return g.code
 }
@@ -51,18 +62,58 @@ func (g *Gate) ofCode() *code {
 // coded is a commit, or the index, that differs from a parent at protected paths.
 type coded struct {
 	tree
+	guard   *guard
 	root    plan.OID // its root tree
 	parents []plan.OID
 	roots   []plan.OID // the parents' root trees; "" if there is no parent
-	paths   []string   // that differ from a parent
-	message string
-	ends    []plan.OID // root trees of the tips of the range; nil for the index
+	paths   []string   // that differ from a parent, and need an approval
+	named   []changeName
+	exempt  map[int]bool // the eras whose history has the commit
 }
 
-// judgeCode judges what commits do to the protected code.
+// needs reports whether a path may change only as approved, at this commit.
+func (d *coded) needs(path string) bool {
+	era, protected := d.guard.began(path)
+	return protected && !d.exempt[era]
+}
+
+// outcome is what explains a commit, or why nothing does.
+type outcome struct {
+	ledger   *ledger
+	steps    []*codeStep // behind the first, which is where they begin; nil: nothing explains the commit
+	left     []string
+	tried    map[*change]string
+	dispute  *dispute // why its parents have no clean merge
+	replayed bool     // the other side's share landed again
+}
+
+// explain fills in what a search finds.
+func (o *outcome) explain(ctx context.Context, q *search, s *state, l *ledger) (err error) {
+	o.steps, o.left, err = q.run(ctx, s, l)
+	o.tried = q.tried
+	if o.steps != nil {
+		o.ledger = o.steps[len(o.steps)-1].ledger
+		return err
+	}
+	free := *q
+	free.unbound = true
+	steps, _, freeErr := free.run(ctx, s, l)
+	for i, step := range steps {
+		switch {
+		case i == 0:
+		case step.back:
+			o.tried[step.change] = whyForbidden
+		case step.version <= steps[i-1].ledger.of(step.ofTask()).floor:
+			o.tried[step.change] = whyUndone
+		}
+	}
+	return cmp.Or(err, freeErr)
+}
+
+// judgeCode judges what commits do to the protected code, and whether what they bring to a branch is in force.
 func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 	c := g.ofCode()
-	if c == nil || len(all) == 0 || g.atWork {
+	if c == nil || g.atWork {
 		return nil
 	}
 	trees, err := c.treesOf(ctx, all)
@@ -71,39 +122,173 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 	}
 	var touching []*coded
 	for _, v := range all {
-		d := &coded{tree: tree{commit: v.commit, landed: !g.arriving}, root: v.tree, parents: v.parents,
-			roots: []plan.OID{""}}
-		if len(v.parents) > 0 {
-			d.roots = nil
-			for _, p := range v.parents {
-				d.roots = append(d.roots, trees[p])
-			}
-		}
+		d := c.coded(v, trees)
+		d.landed = !g.arriving
 		if err := c.compareCode(ctx, d, r); err != nil {
 			return err
 		}
 		if len(d.paths) > 0 {
 			touching = append(touching, d)
 		}
+		c.judging[v.commit] = true
 	}
 	if touching, err = c.afterProtection(ctx, touching); err != nil || len(touching) == 0 {
 		return err
 	}
-	ends := endsOf(all)
 	for _, d := range touching {
 		r.Commits++
-		d.ends = ends
-		if d.message, err = g.store.Message(ctx, d.commit); err != nil {
+		if _, err := c.ledgerOf(ctx, d.commit); err != nil {
 			return err
 		}
-		if err := c.judgeOne(ctx, d, r); err != nil {
+		o := c.outcomes[d.commit]
+		if o == nil {
+			continue
+		}
+		if err := c.report(ctx, d, o, r); err != nil {
 			return err
+		}
+	}
+	return c.inForce(ctx, all, r)
+}
+
+// inForce reports what a branch would have newly though it is not in force: what was rejected or set aside since it was
+// approved, also where a revert uncovers it. What the branch had stays as it was judged.
+func (c *code) inForce(ctx context.Context, all []visit, r *Report) error {
+	var had []*ledger
+	before := []plan.OID{c.before}
+	if c.before == "" {
+		before = nil
+		for _, v := range all {
+			for _, p := range v.parents {
+				if !c.judging[p] {
+					before = append(before, p)
+				}
+			}
+		}
+	}
+	for _, oid := range before {
+		l, err := c.ledgerOf(ctx, oid)
+		if err != nil {
+			return err
+		}
+		had = append(had, l)
+	}
+	lapsed := map[changeName]bool{}
+	for _, end := range endsOf(all) {
+		l, err := c.ledgerOf(ctx, end)
+		if err != nil {
+			return err
+		}
+		for _, task := range l.differ(first(had)) {
+			top := l.of(task).top()
+			if top == nil || top.lapsed == "" ||
+				slices.ContainsFunc(had, func(h *ledger) bool { return h.of(task).newest() == top.version }) {
+				continue
+			}
+			if past, err := c.landedBefore(ctx, top); err != nil || past {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			lapsed[top.changeName] = true
+			r.Findings = append(r.Findings, c.lapsedFinding(end, top))
+		}
+		if err := c.keep(end); err != nil {
+			return err
+		}
+	}
+	for i, l := range r.Changes {
+		if l.change.lapsed != "" && l.change.lapsed != whySetAside && !l.Reverted {
+			r.Changes[i].Overturned = true
+		}
+	}
+	r.Changes = slices.DeleteFunc(r.Changes, func(l Landed) bool { return lapsed[l.change.changeName] })
+	return nil
+}
+
+// landedBefore reports whether the plan recorded a landing before it set the version aside: a history that is only
+// looked at stays as it was judged then. The plan takes no such record afterwards.
+func (c *code) landedBefore(ctx context.Context, l *landing) (bool, error) {
+	if c.moving || l.lapsed != whySetAside {
+		return false, nil
+	}
+	all, err := export.DocumentsOf(ctx, c.store, l.snap, l.task).Landings()
+	return slices.ContainsFunc(all, func(r plan.Landing) bool {
+		return r.Commit == l.at && r.ArtifactID == plan.VersionID(l.version)
+	}), err
+}
+
+func first(list []*ledger) *ledger {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}
+
+// coded returns a commit to judge; trees are the root trees of its parents.
+func (c *code) coded(v visit, trees map[plan.OID]plan.OID) *coded {
+	d := &coded{tree: tree{commit: v.commit}, guard: &c.guard, root: v.tree, parents: v.parents, roots: []plan.OID{""}}
+	if len(v.parents) > 0 {
+		d.roots = nil
+	}
+	for _, p := range v.parents {
+		d.roots = append(d.roots, trees[p])
+	}
+	return d
+}
+
+// studyAll judges commits, parents first.
+func (c *code) studyAll(ctx context.Context, all []visit) error {
+	trees, err := c.treesOf(ctx, all)
+	if err != nil {
+		return err
+	}
+	touching := make([]*coded, len(all))
+	for i, v := range all {
+		touching[i] = c.coded(v, trees)
+		if err := c.compareCode(ctx, touching[i], newReport()); err != nil {
+			return err
+		}
+	}
+	if _, err := c.afterProtection(ctx, slices.Clone(touching)); err != nil {
+		return err
+	}
+	for i, v := range all {
+		for _, p := range v.parents {
+			c.open[v.commit] = c.open[v.commit] || c.open[p]
+		}
+		d := touching[i]
+		if len(d.paths) == 0 && len(v.parents) < 2 {
+			c.ledgers[v.commit] = nil
+			if len(v.parents) == 1 {
+				c.ledgers[v.commit] = c.ledgers[v.parents[0]]
+			}
+			continue
+		}
+		if len(d.paths) > 0 {
+			message, err := c.store.Message(ctx, d.commit)
+			if err != nil {
+				return err
+			}
+			if d.named, err = c.named(ctx, message); err != nil {
+				return err
+			}
+		}
+		o, err := c.judgeOne(ctx, d)
+		if err != nil {
+			return err
+		}
+		c.ledgers[v.commit] = o.ledger
+		c.open[v.commit] = c.open[v.commit] || o.steps == nil && len(o.left) > 0
+		if len(d.paths) > 0 && c.judging[v.commit] {
+			c.outcomes[v.commit] = o
 		}
 	}
 	return nil
 }
 
-// endsOf returns the root trees of the commits that are no other commit's parent.
+// endsOf returns the commits that are no other commit's parent.
 func endsOf(all []visit) []plan.OID {
 	parents := map[plan.OID]bool{}
 	for _, v := range all {
@@ -111,10 +296,10 @@ func endsOf(all []visit) []plan.OID {
 			parents[p] = true
 		}
 	}
-	ends := []plan.OID{}
+	var ends []plan.OID
 	for _, v := range all {
 		if !parents[v.commit] {
-			ends = append(ends, v.tree)
+			ends = append(ends, v.commit)
 		}
 	}
 	return ends
@@ -214,7 +399,7 @@ func (g *Gate) indexCode(ctx context.Context, staged plan.OID, parents []string,
 	if c == nil {
 		return nil
 	}
-	d := &coded{root: staged}
+	d := &coded{guard: &c.guard, root: staged}
 	for _, p := range parents {
 		root, err := g.store.Resolve(ctx, p+"^{tree}")
 		if err != nil {
@@ -225,14 +410,15 @@ func (g *Gate) indexCode(ctx context.Context, staged plan.OID, parents []string,
 	if err := c.compareCode(ctx, d, r); err != nil || len(d.paths) == 0 || g.onWorkBranch(ctx) {
 		return err
 	}
+	message := ""
 	for _, name := range []string{"MERGE_MSG", "SQUASH_MSG"} {
 		data, err := os.ReadFile(filepath.Join(g.store.GitDir(), name))
 		if err == nil {
-			d.message += string(data) + "\n"
+			message += string(data) + "\n"
 		}
 	}
-	first := newReport()
-	if err := c.judgeOne(ctx, d, first); err != nil {
+	first, err := c.judgeStaged(ctx, d, message)
+	if err != nil {
 		return err
 	}
 	if !first.OK() && len(parents) == 1 {
@@ -248,6 +434,40 @@ func (g *Gate) indexCode(ctx context.Context, staged plan.OID, parents []string,
 	return nil
 }
 
+// judgeStaged judges a commit that is not made yet.
+func (c *code) judgeStaged(ctx context.Context, d *coded, message string) (*Report, error) {
+	r := newReport()
+	if d.parents[0] == emptyTree {
+		d.parents = nil
+	}
+	var err error
+	if d.named, err = c.named(ctx, message); err != nil {
+		return nil, err
+	}
+	if err := c.loadAll(ctx); err != nil {
+		return nil, err
+	}
+	o, err := c.judgeOne(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.report(ctx, d, o, r); err != nil {
+		return nil, err
+	}
+	var had *ledger
+	if len(d.parents) > 0 {
+		if had, err = c.ledgerOf(ctx, d.parents[0]); err != nil {
+			return nil, err
+		}
+	}
+	for _, task := range o.ledger.differ(had) {
+		if top := o.ledger.of(task).top(); top != nil && top.lapsed != "" && top.version != had.of(task).newest() {
+			r.Findings = append(r.Findings, c.lapsedFinding(d.commit, top))
+		}
+	}
+	return r, nil
+}
+
 // amended judges the staged tree as one that replaces HEAD; nil if that is not legal either.
 func (c *code) amended(ctx context.Context, d *coded) (*Report, error) {
 	head := string(d.parents[0])
@@ -257,7 +477,8 @@ func (c *code) amended(ctx context.Context, d *coded) (*Report, error) {
 		return nil, ctx.Err()
 	}
 	again := *d
-	if again.message, err = c.store.Message(ctx, d.parents[0]); err != nil {
+	message, err := c.store.Message(ctx, d.parents[0])
+	if err != nil {
 		return nil, err
 	}
 	again.parents, again.roots, again.paths = nil, nil, nil
@@ -268,46 +489,33 @@ func (c *code) amended(ctx context.Context, d *coded) (*Report, error) {
 		}
 		again.parents, again.roots = append(again.parents, plan.OID(p)), append(again.roots, root)
 	}
-	r := newReport()
-	if err := c.compareCode(ctx, &again, r); err != nil {
+	if err := c.compareCode(ctx, &again, newReport()); err != nil {
 		return nil, err
 	}
-	if err := c.judgeOne(ctx, &again, r); err != nil || !r.OK() {
+	r, err := c.judgeStaged(ctx, &again, message)
+	if err != nil || !r.OK() {
 		return nil, err
 	}
 	return r, nil
 }
 
-// judgeOne judges one commit or index that differs from a parent.
-func (c *code) judgeOne(ctx context.Context, d *coded, r *Report) error {
+// judgeOne explains one commit, or the index. What nothing explains has its parents' ledger.
+func (c *code) judgeOne(ctx context.Context, d *coded) (*outcome, error) {
+	if len(d.parents) > 1 {
+		return c.mergeSides(ctx, d)
+	}
+	var l *ledger
+	if len(d.parents) == 1 {
+		var err error
+		if l, err = c.ledgerOf(ctx, d.parents[0]); err != nil {
+			return nil, err
+		}
+	}
+	o := &outcome{ledger: l}
 	if len(d.paths) == 0 {
-		return nil
+		return o, nil
 	}
-	starts, err := c.starts(ctx, d)
-	if err != nil {
-		return err
-	}
-	var best *outcome
-	for _, start := range starts {
-		s, err := start(ctx)
-		if err != nil {
-			return err
-		}
-		if s == nil {
-			continue
-		}
-		o, err := c.explain(ctx, d, s)
-		if err != nil {
-			return err
-		}
-		if best == nil || len(o.left) == 0 {
-			best = o
-		}
-		if len(o.left) == 0 {
-			break
-		}
-	}
-	return c.report(ctx, d, best, r)
+	return o, o.explain(ctx, &search{code: c, d: d, paths: d.paths, named: d.named}, &state{root: d.roots[0]}, l)
 }
 
 // entryAt returns what a tree has at a path; nothing if that is a directory.

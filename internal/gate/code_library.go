@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,6 +23,13 @@ type changeName struct {
 	version int
 }
 
+// ofTask names the task.
+func (n changeName) ofTask() changeName { n.version = 0; return n }
+
+func (n changeName) compare(other changeName) int {
+	return cmp.Or(cmp.Compare(n.plan, other.plan), cmp.Compare(n.task, other.task), n.version-other.version)
+}
+
 func (n changeName) String() string { return fmt.Sprintf("%s %s", n.task, plan.VersionID(n.version)) }
 
 // turn is what a change makes of one path.
@@ -30,39 +38,35 @@ type turn struct{ old, new threeway.Entry }
 // change is a version of a task, as far as its paths are protected.
 type change struct {
 	changeName
-	tree  plan.OID // the version's identity
-	place int      // in the order of the plans and, in each, of what builds on what
-	paths []string
-	turns map[string]turn
+	tree   plan.OID // the version's identity
+	place  int      // in the order of the plans and, in each, of what builds on what
+	paths  []string
+	turns  map[string]turn
+	moves  map[string]string // the files that it renames
+	undoes *plan.Undo        // the landed version that this one undoes for good; nil if it is no undo
 
-	evidence   *export.Evidence
-	snap       *gitstore.Snapshot // in which it is approved
-	overturned bool               // it was, until a later review rejected it
-	why        string             // why it does not count; "" if it does
-	base       plan.OID           // the tree that it was made on
-	weighed    bool
+	evidence *export.Evidence
+	snap     *gitstore.Snapshot // in which it was approved
+	never    string             // why it never counted; "" if it once did
+	lapsed   string             // why it is not in force now; "" if it is
+	base     plan.Base          // what it was made on
+	weighed  bool
+	unproven bool // its plan never approved it
 }
 
 // library holds the changes of the plans read so far.
 type library struct {
-	read    map[plan.ID]bool
-	all     []*change
-	byName  map[changeName][]*change
-	byTask  map[changeName][]*change // without the version
-	indexed int                      // how many changes the index has
-	index   map[pathEntry][]*change  // by what they make, and make something of
-	absent  []plan.ID                // named, and not here
-}
-
-// pathEntry is what some tree has at a path.
-type pathEntry struct {
-	path  string
-	entry threeway.Entry
-	back  bool
+	read     map[plan.ID]bool
+	complete bool // all plans are read
+	all      []*change
+	byName   map[changeName][]*change
+	byPath   map[string][]*change
+	movers   []*change // that rename files
+	absent   []plan.ID // named, and not here
 }
 
 func newLibrary() library {
-	return library{read: map[plan.ID]bool{}, byName: map[changeName][]*change{}, byTask: map[changeName][]*change{}}
+	return library{read: map[plan.ID]bool{}, byName: map[changeName][]*change{}, byPath: map[string][]*change{}}
 }
 
 // namesIn finds the versions that a message names.
@@ -78,9 +82,8 @@ func namesIn(message string) []changeName {
 
 var revertLine = pattern.Compile(`(?m)^[ \t]*This reverts commit ([0-9a-f]{40})`)
 
-// named returns the changes that a commit's message names, and those of the commits that it says it reverts, in the
-// order of their plans.
-func (c *code) named(ctx context.Context, message string) ([]*change, error) {
+// named returns the versions that a commit's message names, and those of the commits that it says it reverts.
+func (c *code) named(ctx context.Context, message string) ([]changeName, error) {
 	const mostReverted = 100
 	names, queue := namesIn(message), []string{message}
 	for n := 0; len(queue) > 0 && n < mostReverted; n++ {
@@ -93,27 +96,19 @@ func (c *code) named(ctx context.Context, message string) ([]*change, error) {
 		}
 		queue = queue[1:]
 	}
-	var list []*change
 	for _, n := range names {
-		if err := c.load(ctx, n.plan); err != nil {
+		if err := c.load(ctx, n.plan); err != nil { // to know that it is not here
 			return nil, err
 		}
-		for _, ch := range c.lib.byName[n] {
-			if !slices.Contains(list, ch) {
-				list = append(list, ch)
-			}
-		}
 	}
-	slices.SortStableFunc(list, func(a, b *change) int {
-		return cmp.Or(slices.IndexFunc(names, ofPlan(a.plan))-slices.IndexFunc(names, ofPlan(b.plan)), a.place-b.place)
-	})
-	return list, nil
+	return names, nil
 }
-
-func ofPlan(id plan.ID) func(changeName) bool { return func(n changeName) bool { return n.plan == id } }
 
 // loadAll reads the changes of every plan that the gate reads.
 func (c *code) loadAll(ctx context.Context) error {
+	if c.lib.complete {
+		return nil
+	}
 	out, err := c.store.Git(ctx, "for-each-ref", "--format=%(refname)", "refs/workflow", "refs/workflow-remotes")
 	if err != nil {
 		return err
@@ -133,6 +128,7 @@ func (c *code) loadAll(ctx context.Context) error {
 			return err
 		}
 	}
+	c.lib.complete = true
 	return nil
 }
 
@@ -190,18 +186,19 @@ func (c *code) loadTip(ctx context.Context, id plan.ID, tip plan.OID, proves boo
 	return nil
 }
 
-// addVersion adds a version. The same version at several tips is one, which counts if one tip approves it and none has
-// rejected it since.
+// addVersion adds a version. The same version at several tips is one: it counts if one tip once approved it, and is in
+// force if no tip has overtaken that.
 func (c *code) addVersion(ctx context.Context, n changeName, tree plan.OID, e *export.Evidence, proves bool) error {
 	i := slices.IndexFunc(c.lib.byName[n], func(ch *change) bool { return ch.tree == tree })
-	snap, why, overturned := verdictOn(e, n)
+	snap, never, lapsed := verdictOn(e, n)
 	if i >= 0 {
 		have := c.lib.byName[n][i]
 		switch {
-		case overturned && have.why == "":
-			have.overturned = true
-		case proves && why == "" && have.why != "":
-			have.evidence, have.snap, have.why = e, snap, ""
+		case never != "":
+		case have.never == "":
+			have.lapsed = cmp.Or(have.lapsed, lapsed)
+		case proves:
+			have.evidence, have.snap, have.never, have.lapsed, have.unproven = e, snap, "", lapsed, false
 		}
 		return nil
 	}
@@ -213,41 +210,60 @@ func (c *code) addVersion(ctx context.Context, n changeName, tree plan.OID, e *e
 		return err
 	}
 	ch := &change{
-		changeName: n, tree: tree, place: len(c.lib.all), turns: turns, evidence: e, snap: snap, overturned: overturned,
-		why: why,
+		changeName: n, tree: tree, place: len(c.lib.all), turns: turns, evidence: e, snap: snap, never: never,
+		unproven: never != "", lapsed: lapsed, undoes: e.Snapshot.Plan.Task(n.task).DeliverableSpec.Undoes,
 	}
-	for path := range turns {
+	return c.addChange(ctx, ch)
+}
+
+func (c *code) addChange(ctx context.Context, ch *change) (err error) {
+	if ch.moves, err = c.renames(ctx, ch.turns); err != nil {
+		return err
+	}
+	if len(ch.moves) > 0 {
+		c.lib.movers = append(c.lib.movers, ch)
+	}
+	for path := range ch.turns {
 		ch.paths = append(ch.paths, path)
+		c.lib.byPath[path] = append(c.lib.byPath[path], ch)
 	}
 	slices.Sort(ch.paths)
 	c.lib.all = append(c.lib.all, ch)
-	c.lib.byName[n] = append(c.lib.byName[n], ch)
-	n.version = 0
-	c.lib.byTask[n] = append(c.lib.byTask[n], ch)
+	c.lib.byName[ch.changeName] = append(c.lib.byName[ch.changeName], ch)
 	return nil
 }
 
-// verdictOn says why a version does not count, and in which snapshot it is approved. One that a later review rejected
-// counts for what was made before.
-func verdictOn(e *export.Evidence, n changeName) (snap *gitstore.Snapshot, why string, overturned bool) {
+// verdictOn says why a version never counted, or in which snapshot it was approved, and why it is not in force now.
+func verdictOn(e *export.Evidence, n changeName) (snap *gitstore.Snapshot, never, lapsed string) {
 	snap = e.Snapshot
-	id := plan.VersionID(n.version)
-	switch snap.State().VersionVerdict(n.task, id) {
-	case plan.Approved:
-		return snap, snap.State().KeptBack(n.task, n.version), false
-	case plan.Rejected:
-		if before := approvedBefore(snap, n); before != nil {
-			return before, "", snap.State().LastingVerdict(n.task, id) == plan.Rejected
+	s, id := snap.State(), plan.VersionID(n.version)
+	if s.Delivers(n.task, n.version) {
+		return snap, "", ""
+	}
+	if before := approvedBefore(snap, n); before != nil {
+		switch {
+		case s.LastingVerdict(n.task, id) == plan.Rejected:
+			return before, "", "was approved, but a later review rejected it"
+		case s.VersionVerdict(n.task, id) == plan.Rejected:
+			return before, "", whySetAside
 		}
-		return snap, "was rejected", false
+		return before, "", "was approved, and " + s.KeptBack(n.task, n.version)
+	}
+	switch s.VersionVerdict(n.task, id) {
+	case plan.Approved:
+		return snap, s.KeptBack(n.task, n.version), ""
+	case plan.Rejected:
+		return snap, "was rejected", ""
 	}
 	if missing := e.Missing(n.task, id); len(missing) > 0 {
-		return snap, "lacks approvals that are signed with a key of the policy: " + missing[0].Why, false
+		return snap, "lacks approvals that are signed with a key of the policy: " + missing[0].Why, ""
 	}
-	return snap, "nobody has approved", false
+	return snap, "nobody has approved", ""
 }
 
-// approvedBefore returns the plan as it was when a rejected version was approved, nil if it never was.
+const whySetAside = "was approved, and is set aside"
+
+// approvedBefore returns the plan as it was when a version was approved last, nil if it never was.
 func approvedBefore(snap *gitstore.Snapshot, n changeName) *gitstore.Snapshot {
 	reviews := snap.Records.Of(n.task).Reviews
 	for _, last := range slices.Backward(reviews) {
@@ -255,10 +271,7 @@ func approvedBefore(snap *gitstore.Snapshot, n changeName) *gitstore.Snapshot {
 			continue
 		}
 		records := snap.Records
-		records.Tasks = make(map[plan.TaskID]*plan.TaskRecords, len(snap.Records.Tasks))
-		for id, r := range snap.Records.Tasks {
-			records.Tasks[id] = r
-		}
+		records.Tasks = maps.Clone(snap.Records.Tasks)
 		kept := *records.Tasks[n.task]
 		kept.Reviews = slices.DeleteFunc(slices.Clone(reviews), func(r plan.ReviewRecord) bool { return r.N > last.N })
 		records.Tasks[n.task] = &kept
@@ -304,10 +317,10 @@ func (c *code) turnsOf(ctx context.Context, version plan.OID) (map[string]turn, 
 	return turns, nil
 }
 
-// counts reports whether a version is proven to be approved, as the policy demands. It reads what it needs once.
+// counts reports whether a version was once approved, as the policy demands. It reads what it needs once.
 func (c *code) counts(ctx context.Context, ch *change) (bool, error) {
-	if ch.weighed || ch.why != "" {
-		return ch.why == "", nil
+	if ch.weighed || ch.never != "" {
+		return ch.never == "", nil
 	}
 	ch.weighed = true
 	artifact, err := export.ReadArtifact(ctx, c.store, ch.snap, ch.task, ch.version)
@@ -318,11 +331,11 @@ func (c *code) counts(ctx context.Context, ch *change) (bool, error) {
 		return false, cmp.Or(ctx.Err(), err)
 	}
 	if err != nil {
-		ch.why = "is not what its records say: " + err.Error()
+		ch.never = "is not what its records say: " + err.Error()
 		return false, nil
 	}
 	if artifact.Base != nil {
-		ch.base = artifact.Base.Tree
+		ch.base = *artifact.Base
 	}
 	v := export.Version{TaskID: ch.task, Number: ch.version}
 	lacks, err := c.lacks(ctx, ch.snap, c.policy.Changes.Demands(), []export.Version{v})
@@ -330,21 +343,7 @@ func (c *code) counts(ctx context.Context, ch *change) (bool, error) {
 		return false, err
 	}
 	if lacks[v] != "" {
-		ch.why = "lacks the approvals that the policy demands for code (" + lacks[v] + ")"
+		ch.never = "lacks the approvals that the policy demands for code (" + lacks[v] + ")"
 	}
-	return ch.why == "", nil
-}
-
-// from returns the changes that make something of what a tree has at a path; back: that made it.
-func (l *library) from(path string, e threeway.Entry, back bool) []*change {
-	if l.indexed != len(l.all) {
-		l.index, l.indexed = map[pathEntry][]*change{}, len(l.all)
-		for _, ch := range l.all {
-			for p, t := range ch.turns {
-				l.index[pathEntry{p, t.old, false}] = append(l.index[pathEntry{p, t.old, false}], ch)
-				l.index[pathEntry{p, t.new, true}] = append(l.index[pathEntry{p, t.new, true}], ch)
-			}
-		}
-	}
-	return l.index[pathEntry{path, e, back}]
+	return ch.never == "", nil
 }

@@ -98,27 +98,23 @@ func (g patterns) skips(path string) bool {
 // afterProtection leaves out what is older than the code's protection: of each commit the paths whose protection began
 // later, and the commits of which nothing is left.
 func (c *code) afterProtection(ctx context.Context, all []*coded) ([]*coded, error) {
-	byEra := map[int][]*coded{}
-	for _, d := range all {
-		eras := map[int]bool{}
-		for _, path := range d.paths {
-			if era, _ := c.guard.began(path); !eras[era] {
-				eras[era] = true
-				byEra[era] = append(byEra[era], d)
-			}
-		}
+	if len(all) == 0 {
+		return nil, nil
 	}
-	for era, commits := range byEra {
-		later, err := c.after(ctx, c.guard.eras[era], commits)
+	for i, era := range c.guard.eras {
+		later, err := c.after(ctx, era, all)
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range commits {
-			d.paths = slices.DeleteFunc(d.paths, func(path string) bool {
-				began, _ := c.guard.began(path)
-				return began == era && !later[d.commit]
-			})
+		for _, d := range all {
+			if d.exempt == nil {
+				d.exempt = map[int]bool{}
+			}
+			d.exempt[i] = !later[d.commit]
 		}
+	}
+	for _, d := range all {
+		d.paths = slices.DeleteFunc(d.paths, func(path string) bool { return !d.needs(path) })
 	}
 	return slices.DeleteFunc(all, func(d *coded) bool { return len(d.paths) == 0 }), nil
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,79 +18,53 @@ const (
 	codeUnapproved = "unapproved-change"
 	codePart       = "part-of-change"
 	codeMerge      = "unapproved-merge"
+	codeLapsed     = "overturned"
 )
 
 // report reports what explains a commit, or the paths that nothing explains.
 func (c *code) report(ctx context.Context, d *coded, o *outcome, r *Report) error {
-	if o == nil {
-		return c.reportConflict(ctx, d, r)
-	}
-	for _, path := range o.left {
-		f, err := c.finding(ctx, d, o, path)
-		if err != nil {
-			return err
+	switch {
+	case o.steps == nil && o.dispute != nil:
+		return c.reportMerge(ctx, d, o, r)
+	case o.steps == nil:
+		for _, path := range o.left {
+			f, err := c.finding(ctx, d, o, path)
+			if err != nil {
+				return err
+			}
+			r.Findings = append(r.Findings, f)
 		}
-		r.Findings = append(r.Findings, f)
-	}
-	if len(o.left) > 0 {
 		return nil
 	}
 	if err := c.reportWaived(ctx, d, r); err != nil {
 		return err
 	}
-	for _, ch := range o.used {
+	for _, s := range o.steps[1:] {
 		l := Landed{
-			Commit: d.commit, PlanID: ch.plan, TaskID: ch.task, Version: plan.VersionID(ch.version), Reverted: o.back,
-			Signatures: ch.evidence.Word(), change: ch,
+			Commit: d.commit, PlanID: s.plan, TaskID: s.task, Version: plan.VersionID(s.version), Reverted: s.back,
+			Signatures: s.evidence.Word(), change: s.change,
 		}
-		for _, a := range ch.evidence.Of(ch.task, l.Version) {
+		for _, a := range s.evidence.Of(s.task, l.Version) {
 			l.SignedBy = append(l.SignedBy, a.SignedBy)
 		}
 		slices.Sort(l.SignedBy)
 		l.SignedBy = slices.Compact(l.SignedBy)
-		if ch.overturned && !o.back {
-			held, err := c.heldCode(ctx, d, ch)
-			if err != nil {
-				return err
-			}
-			if held {
-				r.Findings = append(r.Findings, Finding{
-					Code: "overturned", Commit: d.commit, Path: ch.paths[0], PlanID: ch.plan, TaskID: ch.task, Version: l.Version,
-					Message: fmt.Sprintf("%s was approved, but a later review rejected it", ch),
-					Hint:    "git wf show " + string(ch.task),
-				})
-				continue
-			}
-			l.Overturned = true
-		}
 		r.Changes = append(r.Changes, l)
 	}
 	return nil
 }
 
-// heldCode reports whether a tip brings a version that the branch did not have.
-func (c *code) heldCode(ctx context.Context, d *coded, ch *change) (bool, error) {
-	if d.ends == nil {
-		return true, nil
+// lapsedFinding is the finding that a branch would have newly what is not in force.
+func (c *code) lapsedFinding(commit plan.OID, l *landing) Finding {
+	return Finding{
+		Code: codeLapsed, Commit: commit, Path: l.paths[0], PlanID: l.plan, TaskID: l.task,
+		Version: plan.VersionID(l.version), Message: fmt.Sprintf("%s %s", l.change, l.change.lapsed), Hint: c.anew(l.change),
 	}
-	has := func(root plan.OID) (bool, error) {
-		s, _, err := c.apply(ctx, &state{root: root}, ch, true)
-		return s != nil, err
-	}
-	if c.before != "" {
-		root, err := c.store.TreeOf(ctx, c.before)
-		if err == nil && root != "" {
-			if had, err := has(root); had || err != nil {
-				return false, err
-			}
-		}
-	}
-	for _, root := range d.ends {
-		if held, err := has(root); held || err != nil {
-			return held, err
-		}
-	}
-	return false, nil
+}
+
+// anew is the command that makes a newer version of a change.
+func (c *code) anew(ch *change) string {
+	return fmt.Sprintf("git wf rerun --plan %s %s, and land the newer version", ch.plan, ch.task)
 }
 
 // reportWaived reports what passes only because of a waiver.
@@ -107,20 +82,51 @@ func (c *code) reportWaived(ctx context.Context, d *coded, r *Report) error {
 	return nil
 }
 
-// reportConflict reports a merge whose parents have no clean merge.
-func (c *code) reportConflict(ctx context.Context, d *coded, r *Report) error {
-	for _, path := range d.paths {
+// reportMerge reports a merge that is not what merging the protected parts of its parents makes.
+func (c *code) reportMerge(ctx context.Context, d *coded, o *outcome, r *Report) error {
+	for _, path := range o.left {
 		e, err := c.entryAt(ctx, d.root, path)
 		if err != nil {
 			return err
 		}
-		c.add(r, Finding{
-			Code: codeMerge, Commit: d.commit, Path: path,
-			Message: "the merged commits conflict, and how this solves it is a change that nobody has approved",
-			Hint:    "git merge --abort; land one side's changes anew on the other: git wf land TASK",
-		}, Change{Path: path, Mode: e.Mode, OID: e.OID})
+		f := Finding{Code: codeMerge, Commit: d.commit, Path: path, Hint: c.mergeHint(ctx, d)}
+		var tasks []string
+		for _, t := range o.dispute.tasks {
+			tasks = append(tasks, string(t.task))
+		}
+		switch {
+		case len(d.parents) > 2:
+			f.Message = "a merge of several branches must have no conflict in protected code: merge them one by one"
+		case slices.Contains(o.dispute.paths, path):
+			f.Message = "the merged commits conflict, and how this solves it is a change that nobody has approved"
+		case len(tasks) > 0:
+			f.Message = "the merged commits disagree about " + strings.Join(tasks, ", ") + ", and this is what neither of them has"
+		default:
+			f.Message = "not what merging the protected code makes of it"
+		}
+		c.add(r, f, Change{Path: path, Mode: e.Mode, OID: e.OID})
 	}
 	return nil
+}
+
+// mergeHint is the commands that make the merge that is legal.
+func (c *code) mergeHint(ctx context.Context, d *coded) string {
+	hint := ""
+	if d.commit == "" {
+		hint = "git merge --abort"
+	}
+	for _, p := range d.parents[1:] {
+		name, err := c.store.Git(ctx, "for-each-ref", "--count=1", "--format=%(refname:short)", "--points-at="+string(p),
+			"refs/heads", "refs/remotes")
+		if err != nil || name == "" {
+			name = string(p)
+		}
+		if hint != "" {
+			hint += " && "
+		}
+		hint += "git wf land --merge " + shell.Word(name)
+	}
+	return hint
 }
 
 // finding says why a path is not what approved changes make of it, and which command helps.
@@ -135,25 +141,29 @@ func (c *code) finding(ctx context.Context, d *coded, o *outcome, path string) (
 	if ch == nil {
 		ch = touching
 	}
+	why := ""
 	if ch != nil {
 		f.PlanID, f.TaskID, f.Version = ch.plan, ch.task, plan.VersionID(ch.version)
+		why = cmp.Or(ch.never, o.tried[ch])
 	}
 	land := fmt.Sprintf("git wf land --plan %s %s", f.PlanID, f.TaskID)
 	out := d.mend("git restore --staged -- " + shell.Quote(path))
 	switch {
-	case o.forbidden && ch != nil:
+	case why == whyForbidden:
 		f.Message = fmt.Sprintf("takes %s back, which the policy forbids", ch)
-		f.Hint = out + "; a task of its own may change it again (git wf policy land.revert no)"
-	case ch != nil && ch.why != "":
-		f.Message = fmt.Sprintf("%s %s", ch, ch.why)
-		if !strings.HasPrefix(ch.why, "was") && !strings.HasPrefix(ch.why, "nobody") {
-			f.Message = fmt.Sprintf("%s, which %s", ch, ch.why)
-		} else {
-			f.Message = fmt.Sprintf("has what %s makes of it, which %s", ch, ch.why)
+		f.Hint = out + "; a task of its own may change it again: git wf undo --plan " + string(ch.plan) + " " + string(ch.task)
+	case why == whyUndone:
+		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, why), c.anew(ch)
+	case why == whyThere:
+		f.Message, f.Hint = fmt.Sprintf("not what %s makes of it, which %s", ch, why), out
+	case why != "" && ch.never != "":
+		f.Message = fmt.Sprintf("%s, which %s", ch, why)
+		if strings.HasPrefix(why, "was") || strings.HasPrefix(why, "nobody") {
+			f.Message = fmt.Sprintf("has what %s makes of it, which %s", ch, why)
 		}
 		f.Hint = fmt.Sprintf("git wf show --plan %s %s", f.PlanID, f.TaskID)
-	case ch != nil && o.tried[ch] != "":
-		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, o.tried[ch]), land
+	case why != "":
+		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, why), land
 	case exact != nil:
 		f.Code, f.Hint = codePart, land
 		f.Message = fmt.Sprintf("belongs to %s, of which other paths are missing or different: a change lands whole", ch)
@@ -182,9 +192,9 @@ func (c *code) suspects(o *outcome, path string, want threeway.Entry) (exact, to
 	rank := func(ch *change) int {
 		_, tried := o.tried[ch]
 		switch {
-		case tried || slices.Contains(o.used, ch):
+		case tried && ch.never == "":
 			return 0
-		case ch.why == "":
+		case ch.never == "":
 			return 1
 		}
 		return 2

@@ -80,6 +80,7 @@ type Gate struct {
 	nodes map[plan.OID]*node // trees below protected roots
 
 	arriving bool     // the commits judged are not on any branch yet
+	moving   bool     // a ref is about to take them
 	atWork   bool     // the commits judged are work on a change that nobody has approved yet
 	code     *code    // nil until code is judged
 	before   plan.OID // where the branch was before it got the commits judged, "" if nowhere

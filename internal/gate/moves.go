@@ -49,7 +49,7 @@ func orNone(oid string) plan.OID {
 // reports what a remote-tracking branch has and does not refuse it. A deletion brings nothing. A server refuses to
 // delete a plan; on a client a deletion looks the same as git pack-refs at work.
 func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, error) {
-	g.arriving = true
+	g.arriving, g.moving = true, true
 	r := newReport()
 	if server {
 		if err := g.asTheyAre(ctx, moves, r); err != nil || !r.OK() {

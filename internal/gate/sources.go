@@ -167,6 +167,7 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 	if err != nil {
 		return nil, err
 	}
+	g.moving = true
 	total := newReport()
 	for line := range strings.Lines(string(lines)) {
 		f := strings.Fields(line)

@@ -184,6 +184,17 @@ type DeliverableSpec struct {
 	Description string   `json:"description,omitempty"`
 	Paths       []string `json:"paths,omitempty"` // that the task may change
 	Tests       []string `json:"tests,omitempty"` // of them, what tests the rest
+	Undoes      *Undo    `json:"undoes,omitempty"`
+}
+
+// Undo says what a change takes back for good: the version must be on top where it lands, and no version of its task up
+// to the floor lands there again.
+type Undo struct {
+	PlanID     ID     `json:"plan_id"`
+	TaskID     TaskID `json:"task_id"`
+	ArtifactID string `json:"artifact_id"`
+	Floor      int    `json:"floor"`
+	Tips       []OID  `json:"tips,omitempty"` // of the policy's branches when it was made: it explains nothing that they have
 }
 
 // How a criterion is judged.
