@@ -33,7 +33,8 @@ type Undoing struct {
 	// the tip with the change taken back; no ref names it. "" if there are conflicts
 	Commit plan.OID `json:"commit,omitempty"`
 
-	title string
+	title  string
+	record plan.Undo
 }
 
 // Undo computes what takes the change of a task back out of a branch: the version that landed last, by the records, or
@@ -58,41 +59,80 @@ func (e *Engine) Undo(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task
 	if u.Branch, u.Tip, err = e.landsOn(ctx, branch); err != nil {
 		return nil, err
 	}
-	a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, version)
+	list, err := e.landedStack(ctx, snap, t, version, u.Branch)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range plandoc.Changed(a.Files) {
-		u.Paths = append(u.Paths, f.Path)
+	for _, a := range list {
+		for _, f := range plandoc.Changed(a.Files) {
+			u.Paths = append(u.Paths, f.Path)
+		}
 	}
 	for _, id := range snap.State().Dependents(t.TaskID) {
 		if b := snap.State().Tasks[id]; b.Changes() && b.Approved > 0 {
 			u.Builds = append(u.Builds, id)
 		}
 	}
-	return u, e.takeBack(ctx, u, a)
+	u.record = plan.Undo{PlanID: snap.ID, TaskID: t.TaskID, ArtifactID: u.Artifact, Floor: t.Active}
+	tips, err := e.Store.NamedTips(ctx, e.Policy.Changes)
+	if err != nil {
+		return nil, err
+	}
+	for _, tip := range tips {
+		u.record.Tips = append(u.record.Tips, tip.Commit)
+	}
+	return u, e.takeBack(ctx, u, list)
 }
 
-// takeBack makes the commit that takes a version back, if nothing contradicts it.
-func (e *Engine) takeBack(ctx context.Context, u *Undoing, a plan.Artifact) error {
+// landedStack lists a version that landed on a branch, and those landed before that it was made on, the newest first.
+func (e *Engine) landedStack(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, version int,
+	branch string) ([]plan.Artifact, error) {
+	a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, version)
+	if err != nil {
+		return nil, err
+	}
+	list := []plan.Artifact{a}
+	landings, err := export.DocumentsOf(ctx, e.Store, snap, t.TaskID).Landings()
+	for _, l := range slices.Backward(landings) {
+		n := plan.VersionNumber(l.ArtifactID)
+		if err != nil || l.Commit == "" || l.Branch != branch || n >= version || a.Base == nil {
+			continue
+		}
+		var on bool
+		if on, err = e.Store.IsAncestor(ctx, l.Commit, a.Base.Commit); err != nil || !on {
+			continue
+		}
+		if a, err = export.ReadArtifact(ctx, e.Store, snap, t.TaskID, n); err == nil {
+			version, list = n, append(list, a)
+		}
+	}
+	return list, err
+}
+
+// takeBack makes the commit that takes versions back, if nothing contradicts it.
+func (e *Engine) takeBack(ctx context.Context, u *Undoing, list []plan.Artifact) error {
 	on, err := e.Store.TreeOf(ctx, u.Tip)
 	if err != nil {
 		return err
 	}
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	tree, conflicts, err := batch.RevertChange(ctx, a.Tree, on)
-	if err != nil {
-		return err
-	}
-	for _, c := range conflicts {
-		u.Conflicts = append(u.Conflicts, c.String())
-		if c.Renamed != "" {
-			u.Paths = append(u.Paths, c.Renamed)
+	tree := on
+	for _, a := range list {
+		next, conflicts, err := batch.RevertChange(ctx, a.Tree, tree)
+		if err != nil {
+			return err
 		}
+		for _, c := range conflicts {
+			u.Conflicts = append(u.Conflicts, c.String())
+			if c.Renamed != "" {
+				u.Paths = append(u.Paths, c.Renamed)
+			}
+		}
+		tree = next
 	}
 	switch {
-	case len(conflicts) > 0:
+	case len(u.Conflicts) > 0:
 		return nil
 	case tree == on:
 		return fault.Refused("git log "+u.Branch, "%s has nothing of %s %s that could be taken back", u.Branch, u.Task,
@@ -128,7 +168,7 @@ func (u *Undoing) Document() []byte {
 		"tasks": []any{map[string]any{
 			"task_id": UndoTask, "title": fmt.Sprintf("Undo %s: %s", u.Task, u.title), "description": text,
 			"estimated_person_days": 0.5,
-			"deliverable_spec":      map[string]any{"format": "change", "paths": slices.Compact(paths)},
+			"deliverable_spec":      map[string]any{"format": "change", "paths": slices.Compact(paths), "undoes": u.record},
 			"acceptance_criteria": []any{map[string]any{"id": "undone", "check_method": plan.ManualReview,
 				"statement": fmt.Sprintf("What %s %s changed is as it was before, and nothing else is changed.", u.Task,
 					u.Artifact)}},
