@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -84,7 +85,7 @@ func (e *env) landTasks(c *cli.Context, store *gitstore.Store, eng *engine.Engin
 	}
 	for _, l := range done.Tasks {
 		if l.Commit == "" {
-			return fault.Refused("git wf show "+string(l.TaskID), "not everything landed on %s", done.Branch)
+			return fault.Refused(done.Hint(l), "not everything landed on %s", done.Branch)
 		}
 	}
 	return nil
@@ -93,6 +94,13 @@ func (e *env) landTasks(c *cli.Context, store *gitstore.Store, eng *engine.Engin
 func (e *env) printLanded(done engine.Landed) {
 	if len(done.Tasks) == 0 {
 		fmt.Fprintf(e.stdout, "%s has everything that is approved already\n", done.Branch)
+	}
+	for _, said := range done.GivenUp {
+		fmt.Fprintf(e.stdout, "given up: %s\n", plain.Line(said))
+	}
+	if len(done.NotRun) > 0 {
+		fmt.Fprintf(e.stdout, "not run, beyond wf.land.lines: %s\n",
+			strings.Join(plain.Some(done.NotRun, 20, plain.Line), ", "))
 	}
 	for _, l := range done.Tasks {
 		if l.Commit != "" {

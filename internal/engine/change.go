@@ -148,7 +148,7 @@ func (e *Engine) beginning(ctx context.Context, snap *gitstore.Snapshot, id plan
 			if err != nil || a.Base == nil || a.Base.Commit == base.Commit {
 				continue
 			}
-			if later, err := e.Store.Descends(ctx, a.Base.Commit, base.Commit); err != nil {
+			if later, err := e.Store.IsAncestor(ctx, base.Commit, a.Base.Commit); err != nil {
 				return base, nil, err
 			} else if later {
 				base.Commit = a.Base.Commit

@@ -36,6 +36,19 @@ type Landed struct {
 	After  plan.OID       `json:"after"`
 	Remote string         `json:"remote,omitempty"` // that was pushed to
 	Tasks  []plan.Landing `json:"tasks"`            // in the order of landing; those that were there already are left out
+
+	GivenUp []string `json:"given_up,omitempty"` // lines of what has landed that need not pass any more, and why
+	NotRun  []string `json:"not_run,omitempty"`  // lines of what has landed that are too many
+
+	broken map[plan.TaskID]line // the landed line that refused a task's change
+}
+
+// Hint is the command that mends why a change did not land.
+func (l *Landed) Hint(of plan.Landing) string {
+	if x, ok := l.broken[of.TaskID]; ok {
+		return x.giveUp() + " gives the line up"
+	}
+	return "git wf show " + string(of.TaskID)
 }
 
 // mostRounds is how often landing begins again because somebody else moved the branch.
@@ -80,7 +93,8 @@ type landing struct {
 	tipTree plan.OID
 	tree    plan.OID // of the tip, with the group applied
 	group   []arrival
-	landed  []arrival              // that are there, or will be
+	landed  []arrival              // of the plan, that are there, or will be
+	others  []arrival              // of other plans that are there, newest first
 	held    map[plan.TaskID]string // tasks whose changes did not land, and why
 	silent  map[plan.TaskID]bool   // those of them that no record is about
 	checked int                    // landed tasks whose record was looked for
@@ -89,14 +103,16 @@ type landing struct {
 
 // arrival is an approved version that is to land.
 type arrival struct {
+	snap *gitstore.Snapshot
 	task *plan.TaskState
 	plan.Artifact
-	paths map[string]bool // what it changes; filled on demand
+	commit plan.OID        // with which it landed
+	paths  map[string]bool // what it changes; filled on demand
 }
 
 func (l *landing) round(ctx context.Context, id plan.ID) (err error) {
 	e := l.engine
-	l.held, l.silent = map[plan.TaskID]string{}, map[plan.TaskID]bool{}
+	l.held, l.silent, l.broken = map[plan.TaskID]string{}, map[plan.TaskID]bool{}, map[plan.TaskID]line{}
 	if l.snap, err = e.Store.Snapshot(ctx, id); err != nil {
 		return err
 	}
@@ -116,6 +132,9 @@ func (l *landing) round(ctx context.Context, id plan.ID) (err error) {
 	l.batch = e.Store.NewBatch()
 	defer l.batch.Discard()
 	queue, err := l.queue(ctx)
+	if err == nil && len(queue) > 0 {
+		err = l.findOthers(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -145,7 +164,7 @@ func (l *landing) fetch(ctx context.Context) (err error) {
 	if l.theirs, err = store.RemoteTip(ctx, l.Remote, l.Branch); err != nil || l.theirs == "" {
 		return err
 	}
-	behind, err := store.Descends(ctx, l.theirs, l.Before)
+	behind, err := store.IsAncestor(ctx, l.Before, l.theirs)
 	if err != nil {
 		return err
 	}
@@ -153,7 +172,7 @@ func (l *landing) fetch(ctx context.Context) (err error) {
 		l.tip = l.theirs
 		return nil
 	}
-	if ahead, err := store.Descends(ctx, l.Before, l.theirs); err != nil || ahead {
+	if ahead, err := store.IsAncestor(ctx, l.theirs, l.Before); err != nil || ahead {
 		return err
 	}
 	return fault.Refused("git pull --rebase "+shell.Word(l.Remote)+" "+shell.Word(l.Branch),
@@ -266,7 +285,7 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := arrival{task: t, Artifact: a}
+		c := arrival{snap: l.snap, task: t, Artifact: a, commit: l.there[id].Commit}
 		switch isWanted := slices.Contains(wanted, id); {
 		case l.there[id].Version == a.ArtifactID:
 			l.landed = append(l.landed, c)
@@ -354,6 +373,9 @@ func (l *landing) commitGroup(ctx context.Context) error {
 	for _, c := range group {
 		doc := l.doc(c)
 		doc.Criteria, doc.Flaky = verdict.results, verdict.flaky
+		if verdict.broken != nil {
+			l.broken[c.TaskID] = *verdict.broken
+		}
 		l.silent[c.TaskID] = verdict.silent || len(group) > 1 && !verdict.flaky // nobody knows whose fault it is
 		l.refuse(doc, verdict.why)
 	}
@@ -367,7 +389,8 @@ func (l *landing) accept(ctx context.Context, group []arrival, draft gitstore.Ne
 	if err != nil {
 		return err
 	}
-	for _, c := range group {
+	for i, c := range group {
+		group[i].commit = commit
 		doc := l.doc(c)
 		doc.Commit, doc.Criteria = commit, v.results
 		l.Tasks = append(l.Tasks, doc)

@@ -21,7 +21,6 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"gitwf/internal/plandoc"
 	"gitwf/internal/process"
 )
 
@@ -34,6 +33,7 @@ type line struct {
 	criterion plan.Criterion
 	own       bool // of a version that is to land
 	red       bool // it fails without the change
+	elsewhere bool // of another plan
 }
 
 // name is the line's, beside those of its own task.
@@ -43,23 +43,34 @@ func (l line) name() string {
 		return landCheck
 	case l.own:
 		return l.criterion.ID
+	case l.elsewhere:
+		return l.of.key() + ":" + l.criterion.ID
 	}
 	return string(l.of.TaskID) + ":" + l.criterion.ID
+}
+
+// giveUp is the command by which a person says that a landed task's line need not pass any more.
+func (l line) giveUp() string {
+	return fmt.Sprintf("git wf waive --plan %s %s --criterion %s -m WHY", l.of.snap.ID, l.of.TaskID, l.criterion.ID)
 }
 
 // verdict is what the lines say of a tree.
 type verdict struct {
 	why     string // it may not land; "" if it may
 	flaky   bool
-	silent  bool // no record is made of it
+	silent  bool  // no record is made of it
+	broken  *line // of a task that has landed; nil if it is none
 	results []plan.CriterionResult
 }
 
 // stopError says that the branch fails without the change, too, so nobody is to blame.
-type stopError struct{ error }
+type stopError struct {
+	error
+	hint string
+}
 
 // Exit is a refusal's.
-func (e *stopError) Exit() (int, string) { return fault.ExitRefused, "git log" }
+func (e *stopError) Exit() (int, string) { return fault.ExitRefused, e.hint }
 
 func (e *stopError) Unwrap() error { return e.error }
 
@@ -114,6 +125,9 @@ func (l *landing) judge(ctx context.Context, group []arrival, draft gitstore.New
 			v.why = x.name() + " failed once and passed once on the result"
 		default:
 			v.flaky, v.why = false, x.name()+" fails on the result"
+			if !x.own && x.of.task != nil {
+				v.broken = &x
+			}
 			return v, l.blame(ctx, x)
 		}
 	}
@@ -139,91 +153,12 @@ func (l *landing) blame(ctx context.Context, x line) error {
 			return err
 		}
 	}
+	hint := "git log"
+	if !x.own && x.of.task != nil {
+		hint = x.giveUp() + " gives the line up"
+	}
 	return &stopError{fmt.Errorf("landing stops: %s fails on %s without any change, too: %s", x.name(), l.Branch,
-		firstLine(bare.Evidence))}
-}
-
-// lines are those that a tree must pass: the run lines of the versions that are to land, unless they were approved on
-// just that tree; the user's own; and those of the plan's landed tasks that change the same files, unless a task that
-// landed later, or is to land, supersedes them.
-func (l *landing) lines(ctx context.Context, group []arrival, tree plan.OID) ([]line, error) {
-	e := l.engine
-	var lines []line
-	superseded := map[string]bool{}
-	for _, c := range slices.Concat(l.landed, group) {
-		for _, k := range c.task.AcceptanceCriteria {
-			for _, name := range k.Supersedes {
-				superseded[name] = true
-			}
-		}
-	}
-	add := func(c arrival, own bool) error {
-		if w := e.Trust.lacks(c.task.Task); w.Text != "" {
-			return fault.Waiting(w.Command, "%s: %s", c.TaskID, w.Text)
-		}
-		for _, k := range c.task.AcceptanceCriteria {
-			waived := slices.ContainsFunc(l.snap.Records.Of(c.TaskID).Waivers, func(w plan.WaiverRecord) bool {
-				return plan.VersionID(w.Version) == c.ArtifactID && w.Criterion == plan.EscapeName(k.ID)
-			})
-			if k.Run == "" || waived || !own && (superseded[string(c.TaskID)+":"+k.ID] || k.Severity != plan.Must) {
-				continue
-			}
-			red := k.RedFirst()
-			k.Red = ""
-			lines = append(lines, line{c, k, own, red})
-		}
-		return nil
-	}
-	for _, c := range group {
-		if c.Base.After != tree {
-			if err := add(c, true); err != nil {
-				return nil, err
-			}
-		}
-	}
-	own, set, err := e.Store.Config(ctx, landCheck)
-	if err != nil {
-		return nil, err
-	}
-	if set && own != "" {
-		if !e.Trust.Code() {
-			return nil, fault.Waiting("git wf trust --code", "%s runs code that was just written, as you and unreviewed",
-				landCheck)
-		}
-		lines = append(lines, line{criterion: plan.Criterion{ID: landCheck, Statement: "What lands passes " + landCheck + ".",
-			CheckMethod: plan.StaticCheck, Severity: plan.Must, Run: own}})
-	}
-	for i := range l.landed {
-		if meets(&l.landed[i], group) {
-			if err := add(l.landed[i], false); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return lines, nil
-}
-
-// meets reports whether a landed version changes a file that the group changes, too.
-func meets(landed *arrival, group []arrival) bool {
-	mine := landed.changes()
-	for i := range group {
-		for path := range group[i].changes() {
-			if mine[path] {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (c *arrival) changes() map[string]bool {
-	if c.paths == nil {
-		c.paths = map[string]bool{}
-		for _, f := range plandoc.Changed(c.Files) {
-			c.paths[f.Path] = true
-		}
-	}
-	return c.paths
+		firstLine(bare.Evidence)), hint}
 }
 
 // try runs a line, unless it has passed on the same tree in the same environment.
@@ -234,7 +169,7 @@ func (l *landing) try(ctx context.Context, x line, commit, tree plan.OID) (plan.
 	}
 	key := []string{x.criterion.Run, string(tree)}
 	if strings.Contains(x.criterion.Run, "WF_") { // it looks at the task that it is a line of
-		key = append(key, string(l.snap.ID), string(x.of.TaskID), string(x.of.Tree))
+		key = append(key, x.of.key(), string(x.of.Tree))
 	}
 	for _, name := range []string{SandboxKey, prepareKey, keepKey} {
 		value, _, err := l.engine.Store.Config(ctx, name)
@@ -265,12 +200,12 @@ func (l *landing) run(ctx context.Context, x line, commit plan.OID) (plan.Criter
 	}
 	setup := check.Setup{Timeout: time.Duration(l.snap.Plan.Limits().CheckTimeoutSeconds) * time.Second}
 	if x.of.task != nil {
-		w, err := e.prepare(ctx, l.snap, x.of.task, contract.RoleCheck, x.of.Inputs)
+		w, err := e.prepare(ctx, x.of.snap, x.of.task, contract.RoleCheck, x.of.Inputs)
 		if err != nil {
 			return plan.CriterionResult{}, err
 		}
 		defer w.remove()
-		setup.Scratch, setup.Environ = w.dir, process.Environ(environ, w.environ(l.snap, x.of.task)...)
+		setup.Scratch, setup.Environ = w.dir, process.Environ(environ, w.environ(x.of.snap, x.of.task)...)
 	} else {
 		place, err := e.newScratch(ctx)
 		if err != nil {

@@ -51,15 +51,6 @@ func (s *Store) RemoteTip(ctx context.Context, remote, branch string) (plan.OID,
 	return tip, err
 }
 
-// Descends reports whether a commit is another, or has it in its history.
-func (s *Store) Descends(ctx context.Context, commit, from plan.OID) (bool, error) {
-	_, err := s.Git(ctx, "merge-base", "--is-ancestor", string(from), string(commit))
-	if exitCode(err) == 1 {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // PushLanded pushes a commit as a branch together with a plan, both or neither. No commit means the plan alone.
 func (s *Store) PushLanded(ctx context.Context, remote, branch string, commit plan.OID, id plan.ID) error {
 	specs := []string{RefName(id) + ":" + RefName(id)}
