@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -72,36 +71,48 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 	return err
 }
 
-// baseOf computes what a task's change begins with: the tip of the branch when the plan's first change began, with the
-// approved changes of all that the task depends on. One that came to a branch, or did not, begins with the tip of that
-// branch as it is now; and so do those that build on it.
+// baseOf computes what a task's change begins with: the tip of the branch, or the newest base of the approved changes
+// that the task builds on and that have not landed, with these changes.
 func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
 	id plan.TaskID) (plan.Base, []threeway.Conflict, error) {
+	return e.join(ctx, batch, snap, id, "", below(snap, id))
+}
+
+// below are the tasks with approved changes that a task builds on.
+func below(snap *gitstore.Snapshot, id plan.TaskID) []plan.TaskID {
 	state := snap.State()
-	below := slices.DeleteFunc(state.Changes(id), func(in plan.TaskID) bool {
+	return slices.DeleteFunc(state.Changes(id), func(in plan.TaskID) bool {
 		return in == id || state.Tasks[in].Approved == 0
 	})
-	return e.join(ctx, batch, snap, id, below)
 }
 
 // baseWith is the base of a task with the changes up to one of those that it builds on, and the conflicts of that one.
 func (e *Engine) baseWith(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, id,
 	last plan.TaskID) (plan.Base, []threeway.Conflict, error) {
-	state := snap.State()
-	all := state.Changes(id)
-	below := slices.DeleteFunc(all[:slices.Index(all, last)+1], func(in plan.TaskID) bool {
-		return state.Tasks[in].Approved == 0
-	})
-	return e.join(ctx, batch, snap, id, below)
+	all := below(snap, id)
+	return e.join(ctx, batch, snap, id, "", all[:slices.Index(all, last)+1])
 }
 
-// join computes what the approved changes of some tasks, below a task, come to.
+// join computes what the approved changes of some tasks, below a task, come to on a commit: "" is the one with which
+// the task's change begins.
 func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, id plan.TaskID,
-	below []plan.TaskID) (plan.Base, []threeway.Conflict, error) {
+	on plan.OID, below []plan.TaskID) (base plan.Base, conflicts []threeway.Conflict, err error) {
 	state := snap.State()
-	base, there, err := e.beginning(ctx, snap, id, below)
-	if err != nil {
-		return base, nil, err
+	var all, stack []plan.Artifact
+	for _, in := range below {
+		approved := state.Tasks[in].Approved
+		a, err := export.ReadArtifact(ctx, e.Store, snap, in, approved)
+		if err != nil {
+			return base, nil, err
+		}
+		if all = append(all, a); !snap.Records.Of(in).Landed(approved) {
+			stack = append(stack, a)
+		}
+	}
+	if base.Commit = on; on == "" {
+		if base.Commit, err = e.beginning(ctx, snap, id, stack); err != nil {
+			return base, nil, err
+		}
 	}
 	if base.Tree, err = e.Store.TreeOf(ctx, base.Commit); err != nil {
 		return base, nil, err
@@ -110,14 +121,15 @@ func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore
 		return base, nil, fault.Refused("git fetch", "%s: its change begins with commit %.12s, which is not here", id,
 			base.Commit)
 	}
-	var conflicts []threeway.Conflict
-	for _, in := range below {
-		approved := state.Tasks[in].Approved
-		version, ok := snap.Records.Of(in).Version(approved)
-		if !ok || there[in].Version == plan.VersionID(approved) {
+	there, err := e.landedOn(ctx, snap, all, base.Commit)
+	if err != nil {
+		return base, nil, err
+	}
+	for _, a := range all {
+		if there[a.TaskID].Version == a.ArtifactID {
 			continue
 		}
-		tree, met, err := batch.ApplyChange(ctx, version.Files, base.Tree)
+		tree, met, err := batch.ApplyChange(ctx, a.Tree, base.Tree)
 		if err != nil {
 			return base, nil, err
 		}
@@ -126,39 +138,85 @@ func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore
 	return base, conflicts, nil
 }
 
-// beginning is the commit with which a task's change begins, and the versions that it brings along.
-func (e *Engine) beginning(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID,
-	below []plan.TaskID) (base plan.Base, there map[plan.TaskID]gitstore.LandedCommit, err error) {
-	if base, err = e.firstBase(ctx, snap); err != nil {
-		return base, nil, err
+// landedOn returns which versions of the tasks of some artifacts a commit's history has. None landed before what it
+// begins with.
+func (e *Engine) landedOn(ctx context.Context, snap *gitstore.Snapshot, all []plan.Artifact,
+	tip plan.OID) (map[plan.TaskID]gitstore.LandedCommit, error) {
+	var bases []plan.OID
+	for _, a := range all {
+		if a.Base == nil {
+			return nil, baseless(a)
+		}
+		if tree, err := e.Store.TreeOf(ctx, a.Base.Commit); err != nil {
+			return nil, err
+		} else if tree != "" && !slices.Contains(bases, a.Base.Commit) {
+			bases = append(bases, a.Base.Commit)
+		}
 	}
-	first := base.Commit
+	if len(bases) == 0 {
+		return nil, nil
+	}
+	since, err := e.Store.Fork(ctx, append(bases, tip)...)
+	if err != nil || since == "" {
+		return nil, err
+	}
+	return e.Store.LandedOn(ctx, snap.ID, since, tip)
+}
+
+// beginning is the commit with which a task's change begins: the branch's tip, or the newest base of what it stacks on.
+func (e *Engine) beginning(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID,
+	stack []plan.Artifact) (commit plan.OID, err error) {
+	if len(snap.Records.Of(id).Landings) == 0 {
+		for _, a := range stack {
+			if a.Base == nil {
+				return "", baseless(a)
+			}
+			later := commit == ""
+			if !later && commit != a.Base.Commit {
+				if later, err = e.Store.IsAncestor(ctx, commit, a.Base.Commit); err != nil {
+					return "", err
+				}
+			}
+			if later {
+				commit = a.Base.Commit
+			}
+		}
+	}
+	if commit == "" {
+		commit, err = e.tipFor(ctx, snap, id)
+	}
+	return commit, err
+}
+
+// tipFor is the tip of the branch that a task changes: the one to which its newest version came, or did not, else the
+// plan's.
+func (e *Engine) tipFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID) (plan.OID, error) {
 	if all := snap.Records.Of(id).Landings; len(all) > 0 {
 		last, err := export.LastLanding(ctx, e.Store, snap, id, all[len(all)-1].Version)
 		if err != nil {
-			return base, nil, err
+			return "", err
 		}
-		if base.Commit, err = e.Store.CommitOf(ctx, "refs/heads/"+last.Branch); err != nil || base.Commit == "" {
-			return base, nil, cmp.Or(err, fault.Refused("git branch", "%s: its branch %s is not here", id,
-				plain.Quote(last.Branch)))
+		tip, err := e.Store.CommitOf(ctx, "refs/heads/"+last.Branch)
+		if err == nil && tip == "" {
+			err = fault.Refused("git branch", "%s: its branch %s is not here", id, plain.Quote(last.Branch))
 		}
-	} else if slices.ContainsFunc(below, func(in plan.TaskID) bool { return len(snap.Records.Of(in).Landings) > 0 }) {
-		for _, in := range below {
-			a, err := export.ReadArtifact(ctx, e.Store, snap, in, snap.State().Tasks[in].Approved)
-			if err != nil || a.Base == nil || a.Base.Commit == base.Commit {
-				continue
-			}
-			if later, err := e.Store.IsAncestor(ctx, base.Commit, a.Base.Commit); err != nil {
-				return base, nil, err
-			} else if later {
-				base.Commit = a.Base.Commit
-			}
-		}
+		return tip, err
 	}
-	if base.Commit != first {
-		there, err = e.Store.LandedOn(ctx, snap.ID, first, base.Commit)
+	first, err := e.firstBase(ctx, snap)
+	if err != nil {
+		return "", err
 	}
-	return base, there, err
+	_, tip, err := e.Store.Trunk(ctx)
+	if err != nil || tip == first.Commit {
+		return tip, err
+	}
+	if here, err := e.Store.TreeOf(ctx, first.Commit); err != nil || here == "" {
+		return first.Commit, err
+	}
+	if on, err := e.Store.IsAncestor(ctx, first.Commit, tip); err != nil || on {
+		return tip, err
+	}
+	return first.Commit, nil // the plan changes another branch
 }
 
 // firstBase finds the commit with which the changes of a plan begin: recorded in any of them, or here when the first
@@ -289,8 +347,7 @@ func (e *Engine) deliverChange(ctx context.Context, snap *gitstore.Snapshot, t *
 	return e.recordVersion(ctx, snap, t, h, w, batch, tree, files, res, took, nil)
 }
 
-// submittedChange computes the change that a person hands in: what a commit's tree is beside where it left the history
-// that the task's change begins with.
+// submittedChange computes the change that a person hands in: what a commit's tree is beside what it began with.
 func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, t *plan.TaskState,
 	sub Submission) (*plan.Base, plan.OID, []plan.FileInfo, error) {
 	hint := fmt.Sprintf("git wf submit %s --commit HEAD", t.TaskID)
@@ -302,19 +359,22 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	if err != nil {
 		return nil, "", nil, err
 	}
-	base, _, err := e.baseOf(ctx, batch, snap, t.TaskID)
-	if err != nil {
-		return nil, "", nil, err
-	}
-	from, err := e.begin(ctx, batch, base)
-	if err != nil {
-		return nil, "", nil, err
-	}
 	revision := sub.Commit
 	if sub.Worktree {
 		revision = "HEAD"
 	}
-	before, after, err := e.Store.Beside(ctx, from, revision)
+	commit, err := e.Store.CommitOf(ctx, revision)
+	if err == nil && commit == "" {
+		err = fmt.Errorf("%s is no commit", plain.Quote(revision))
+	}
+	if err != nil {
+		return nil, "", nil, err
+	}
+	base, before, err := e.baseIn(ctx, batch, snap, t.TaskID, commit)
+	if err != nil {
+		return nil, "", nil, err
+	}
+	after, err := e.Store.TreeOf(ctx, commit)
 	if err == nil && sub.Worktree {
 		after, err = e.here(ctx, after)
 	}
@@ -330,11 +390,44 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	}
 	var conflicts []threeway.Conflict
 	if base.After, conflicts, err = batch.ApplyChange(ctx, tree, base.Tree); err == nil && len(conflicts) > 0 {
-		err = fault.Refused(fmt.Sprintf("git rebase %.12s", from),
+		err = fault.Refused(fmt.Sprintf("git rebase %.12s", base.Commit),
 			"%s: what is handed in conflicts with what the task begins with: %s",
 			t.TaskID, conflicts[0])
 	}
 	return &base, tree, files, err
+}
+
+// baseIn computes what a person's change begins with: the newest commit of the branch that their commit contains, with
+// the approved changes that the task builds on. Before is the tree that they have changed: that commit's, with the
+// changes with which git wf start began.
+func (e *Engine) baseIn(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, id plan.TaskID,
+	commit plan.OID) (base plan.Base, before plan.OID, err error) {
+	tip, err := e.tipFor(ctx, snap, id)
+	if err != nil {
+		return base, "", err
+	}
+	on, err := e.Store.Fork(ctx, tip, commit)
+	if err == nil && on == "" {
+		err = fault.Refused("", "%s has no history in common with %.12s, which the change is for", commit, tip)
+	}
+	if err != nil {
+		return base, "", err
+	}
+	if base, _, err = e.join(ctx, batch, snap, id, on, below(snap, id)); err != nil {
+		return base, "", err
+	}
+	if before, err = e.Store.TreeOf(ctx, on); err != nil {
+		return base, "", err
+	}
+	begun, its, err := e.Store.BegunWith(ctx, on, commit, startSubject)
+	if err != nil || begun == "" {
+		return base, before, err
+	}
+	change, _, err := batch.AddChange(ctx, its, begun)
+	if err == nil && change != "" {
+		before, _, err = batch.ApplyChange(ctx, change, before)
+	}
+	return base, before, err
 }
 
 func submitted(sub Submission) string {
@@ -380,8 +473,10 @@ func (e *Engine) begin(ctx context.Context, batch *gitstore.Batch, base plan.Bas
 
 // startOf is the commit that a task's change begins with: the branch's, or one with the approved changes on top of it.
 func (e *Engine) startOf(batch *gitstore.Batch, base plan.Base) plan.OID {
-	return batch.AddCommit(base.Tree, base.Commit, "What the task begins with", time.Unix(0, 0))
+	return batch.AddCommit(base.Tree, base.Commit, startSubject, time.Unix(0, 0))
 }
+
+const startSubject = "What the task begins with"
 
 // outside lists what a version changes outside of the paths that its task declares.
 func (e *Engine) outside(ctx context.Context, t *plan.Task, a plan.Artifact) ([]string, error) {

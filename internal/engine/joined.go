@@ -44,7 +44,7 @@ func (e *Engine) checkJoined(ctx context.Context, setup *check.Setup, snap *gits
 	})
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	if base, _, err = e.join(ctx, batch, snap, made.TaskID, below); err != nil {
+	if base, _, err = e.join(ctx, batch, snap, made.TaskID, "", below); err != nil {
 		return base, nil, err
 	}
 	commit, err := e.begin(ctx, batch, base)

@@ -263,29 +263,26 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 				plan.VersionID(t.Approved), s.KeptBack(id, t.Approved))
 		}
 	}
-	base, err := e.firstBase(ctx, l.snap)
-	if err != nil {
-		return nil, err
-	}
-	if l.there, err = e.Store.LandedOn(ctx, l.snap.ID, base.Commit, l.tip); err != nil {
-		return nil, err
-	}
 	wanted := s.Changes(l.options.Tasks...)
+	var all []plan.Artifact
+	for _, id := range s.Changes() {
+		if t := s.Tasks[id]; s.Delivers(id, t.Approved) {
+			a, err := export.ReadArtifact(ctx, e.Store, l.snap, id, t.Approved)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, a)
+		}
+	}
+	var err error
+	if l.there, err = e.landedOn(ctx, l.snap, all, l.tip); err != nil {
+		return nil, err
+	}
 	approved := 0
 	var queue []arrival
-	for _, id := range s.Changes() {
-		t := s.Tasks[id]
-		if !s.Delivers(id, t.Approved) {
-			continue
-		}
-		a, err := export.ReadArtifact(ctx, e.Store, l.snap, id, t.Approved)
-		if err == nil && a.Base == nil {
-			err = baseless(a)
-		}
-		if err != nil {
-			return nil, err
-		}
-		c := arrival{snap: l.snap, task: t, Artifact: a, commit: l.there[id].Commit}
+	for _, a := range all {
+		id := a.TaskID
+		c := arrival{snap: l.snap, task: s.Tasks[id], Artifact: a, commit: l.there[id].Commit}
 		switch isWanted := slices.Contains(wanted, id); {
 		case l.there[id].Version == a.ArtifactID:
 			l.landed = append(l.landed, c)

@@ -177,23 +177,31 @@ func (s *Store) ChangeDiff(ctx context.Context, version plan.OID) ([]byte, error
 // EmptyTree is the tree without entries, which git has everywhere.
 const EmptyTree plan.OID = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-// Beside returns the trees of a revision, and of its merge base with a commit.
-func (s *Store) Beside(ctx context.Context, commit plan.OID, revision string) (before, tree plan.OID, err error) {
-	tip, err := s.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", revision+"^{commit}")
-	if err != nil {
-		return "", "", fmt.Errorf("%s is no commit", plain.Quote(revision))
+// Fork returns the newest commit that all of some commits contain, "" if there is none.
+func (s *Store) Fork(ctx context.Context, commits ...plan.OID) (plan.OID, error) {
+	args := []string{"merge-base", "--octopus"}
+	for _, c := range commits {
+		args = append(args, string(c))
 	}
-	base, err := s.Git(ctx, "merge-base", string(commit), tip)
-	if err != nil {
-		return "", "", fmt.Errorf("%s has no history in common with %.12s, which the change begins with",
-			plain.Quote(revision),
-			commit)
+	out, err := s.Git(ctx, args...)
+	if exitCode(err) == 1 {
+		return "", nil
 	}
-	if before, err = s.TreeOf(ctx, plan.OID(base)); err != nil {
+	return plan.OID(out), err
+}
+
+// BegunWith returns the trees of the newest commit of AddCommit with a subject, and of its parent, among the commits
+// that tip has and base has not; "" if there is none.
+func (s *Store) BegunWith(ctx context.Context, base, tip plan.OID, subject string) (tree, parent plan.OID, err error) {
+	out, err := s.Git(ctx, "rev-list", "-1", "--fixed-strings", "--author=<git-wf@agents.git-wf.invalid>",
+		"--grep="+subject, string(tip), "--not", string(base))
+	if err != nil || out == "" {
 		return "", "", err
 	}
-	tree, err = s.TreeOf(ctx, plan.OID(tip))
-	return before, tree, err
+	if tree, err = s.Resolve(ctx, out+"^{tree}"); err == nil {
+		parent, err = s.Resolve(ctx, out+"^^{tree}")
+	}
+	return tree, parent, err
 }
 
 // Trunk returns the branch that changes of the repository begin with and land on, and its tip: the setting wf.branch,
