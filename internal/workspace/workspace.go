@@ -195,10 +195,15 @@ func (w *Workspace) Candidate(ctx context.Context) (*Candidate, error) {
 	if err := copyIndex(w.index, index); err != nil {
 		return nil, err
 	}
+	moved, err := w.takeSubmodules(ctx, index)
+	if err != nil {
+		return nil, err
+	}
 	changed, gone, err := w.changed(ctx, index, c)
 	if err != nil {
 		return nil, err
 	}
+	changed = slices.DeleteFunc(changed, func(path string) bool { return moved[path] })
 	if err := w.stage(ctx, index, changed, gone); err != nil {
 		return nil, err
 	}
@@ -208,6 +213,55 @@ func (w *Workspace) Candidate(ctx context.Context) (*Candidate, error) {
 	out, err := w.git(ctx, index, nil, "write-tree", "--missing-ok")
 	c.Tree = plan.OID(strings.TrimSpace(string(out)))
 	return c, err
+}
+
+// takeSubmodules puts the submodules that the checkout's own index has into another: what it says of them need not show
+// in the files, since nothing initialises a submodule here. It returns the paths of those that differ.
+func (w *Workspace) takeSubmodules(ctx context.Context, index string) (map[string]bool, error) {
+	own := filepath.Join(w.Dir, ".git", "index")
+	if info, err := os.Lstat(own); err != nil || !info.Mode().IsRegular() {
+		return nil, nil
+	}
+	here, err := w.submodules(ctx, own)
+	if err != nil {
+		return nil, nil // somebody broke it, and the files still say what they say
+	}
+	was, err := w.submodules(ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	moved := map[string]bool{}
+	var lines bytes.Buffer
+	for path, commit := range here {
+		if was[path] != commit {
+			fmt.Fprintf(&lines, "%s %s\t%s\x00", submodule, commit, path)
+			moved[path] = true
+		}
+	}
+	for path := range was {
+		_, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(path)))
+		if here[path] == "" && errors.Is(err, fs.ErrNotExist) {
+			fmt.Fprintf(&lines, "0 %040d\t%s\x00", 0, path)
+		}
+	}
+	if lines.Len() == 0 {
+		return nil, nil
+	}
+	_, err = w.git(ctx, index, &lines, "update-index", "-z", "--index-info")
+	return moved, err
+}
+
+// submodules are the commits of an index's submodules, by path.
+func (w *Workspace) submodules(ctx context.Context, index string) (map[string]string, error) {
+	out, err := w.git(ctx, index, nil, "ls-files", "-z", "--stage")
+	commits := map[string]string{}
+	for _, entry := range split(out) { // "<mode> <id> <stage>\t<path>"
+		about, path, _ := strings.Cut(entry, "\t")
+		if f := strings.Fields(about); len(f) == 3 && f[0] == submodule && f[2] == "0" {
+			commits[path] = f[1]
+		}
+	}
+	return commits, err
 }
 
 // open lets us into every directory: git says nothing of what is in one that it can't read.

@@ -148,6 +148,31 @@ func TestNested(t *testing.T) {
 	}
 }
 
+// What the checkout's own index says of submodules counts: nothing initialises them, so no file shows it.
+func TestSubmodules(t *testing.T) {
+	const moved = "1234567890123456789012345678901234567890"
+	for _, c := range []struct{ name, script, want string }{
+		{"moved", "git update-index --cacheinfo 160000," + moved + ",lib; git commit -q -m move", "M 160000 lib"},
+		{"moved, not committed", "git update-index --cacheinfo 160000," + moved + ",lib", "M 160000 lib"},
+		{"taken away", "git rm -q --cached lib; rmdir lib", "D 000000 lib"},
+		{"new", "git init -q new; git update-index --add --cacheinfo 160000," + moved + ",new", "A 160000 new"},
+		{"no index", "rm .git/index", ""},
+		{"a broken index", "echo x >.git/index", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, sub := repotest.New(t), repotest.New(t)
+			commit(sub, "README.md", "of the submodule\n")
+			r.Git("-c", "protocol.file.allow=always", "submodule", "add", "-q", sub.Dir, "lib")
+			r.Git("commit", "-q", "-m", "a submodule")
+			w := made(t, r)
+			sh(t, w, "git config user.name a; git config user.email a@b; "+c.script)
+			if got, _ := changes(t, r, w); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // Nothing that the checkout's content or git directory says runs a command when it is read.
 func TestNothingRuns(t *testing.T) {
 	r := repotest.New(t)
