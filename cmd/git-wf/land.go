@@ -48,20 +48,12 @@ func (e *env) land(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if err != nil {
 		return err
 	}
-	return e.landTasks(c, store, eng, snap.ID, engine.LandOptions{
-		Tasks: tasks, Branch: c.String("branch"), One: c.Bool("one"), Push: c.Bool("push"),
-	}, c.Bool("no-verify"))
-}
-
-// landTasks lands and says what became of each change.
-func (e *env) landTasks(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, o engine.LandOptions,
-	skip bool) error {
-	var err error
-	if o.Person, err = store.Person(c.Context); err != nil {
+	o, err := landOptions(c.Context, store)
+	if err != nil {
 		return err
 	}
-	o.Hook = func(ctx context.Context, name string) (string, error) { return hooks.Own(ctx, store.Git, name) }
-	if skip {
+	o.Tasks, o.Branch, o.One, o.Push = tasks, c.String("branch"), c.Bool("one"), c.Bool("push")
+	if c.Bool("no-verify") {
 		for _, name := range []string{"pre-commit", "commit-msg"} {
 			if own, err := o.Hook(c.Context, name); err != nil || own != "" {
 				fmt.Fprintf(e.stderr, "%s is skipped: --no-verify\n", name)
@@ -69,7 +61,19 @@ func (e *env) landTasks(c *cli.Context, store *gitstore.Store, eng *engine.Engin
 		}
 		o.Hook = nil
 	}
-	done, err := eng.Land(c.Context, id, o)
+	done, err := eng.Land(c.Context, snap.ID, o)
+	return e.sayLanded(c, done, err)
+}
+
+// landOptions are those of landing everything, by who runs the program and with their hooks.
+func landOptions(ctx context.Context, store *gitstore.Store) (o engine.LandOptions, err error) {
+	o.Person, err = store.Person(ctx)
+	o.Hook = func(ctx context.Context, name string) (string, error) { return hooks.Own(ctx, store.Git, name) }
+	return o, err
+}
+
+// sayLanded says what became of each change.
+func (e *env) sayLanded(c *cli.Context, done engine.Landed, err error) error {
 	if done.After == "" {
 		return err
 	}
@@ -103,11 +107,7 @@ func (e *env) printLanded(done engine.Landed) {
 			strings.Join(plain.Some(done.NotRun, 20, plain.Line), ", "))
 	}
 	for _, l := range done.Tasks {
-		if l.Commit != "" {
-			fmt.Fprintf(e.stdout, "%s %s landed on %s as %.12s\n", l.TaskID, l.ArtifactID, done.Branch, l.Commit)
-			continue
-		}
-		fmt.Fprintf(e.stdout, "%s %s did not land: %s\n", l.TaskID, l.ArtifactID, plain.Line(l.Reason))
+		fmt.Fprintf(e.stdout, "%s %s\n", l.TaskID, l.Outcome())
 		for _, conflict := range l.Conflicts {
 			fmt.Fprintf(e.stdout, "  %s\n", plain.Line(conflict))
 		}

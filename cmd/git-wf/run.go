@@ -14,7 +14,6 @@ import (
 	"golang.org/x/term"
 
 	"gitwf/internal/engine"
-	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -33,7 +32,7 @@ func (e *env) runCommand() *cli.Command {
 			jobsFlag(),
 			boolFlag("step", "do exactly one thing"),
 			&cli.StringFlag{Name: "orchestrator", Usage: "who decides: agent, or policy, which is a rule", Value: "agent"},
-			boolFlag("land", "then land the approved changes of the repository (git wf land)"),
+			boolFlag("land", "land each change of the repository when it is approved, as git wf land does"),
 			executorFlag(), reviewerFlag(),
 			boolFlag("quiet,q", "do not print a line for each event"),
 		},
@@ -70,6 +69,13 @@ func (e *env) runPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 	if eng.Jobs, err = jobsOf(c); err != nil {
 		return err
 	}
+	if c.Bool("land") {
+		o, err := landOptions(c.Context, store)
+		if err != nil {
+			return err
+		}
+		eng.Landing = &engine.RunLanding{LandOptions: o}
+	}
 	state, did, err := e.work(c, eng, id)
 	e.tidyUp(c.Context, store)
 	if err != nil || did && state.Root().Status != plan.StatusDone {
@@ -92,11 +98,9 @@ func (e *env) runPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 	} else {
 		e.printOutcome(x)
 	}
-	if c.Bool("land") {
-		if _, _, open := export.Kinds(x.state); len(open) > 0 {
-			if err := e.landTasks(c, store, eng, id, engine.LandOptions{}, false); err != nil {
-				return err
-			}
+	if eng.Landing != nil {
+		if err := e.sayLanded(c, eng.Landing.Done, eng.Landing.Err); err != nil {
+			return err
 		}
 	}
 	return runResult(x)

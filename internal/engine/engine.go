@@ -34,6 +34,7 @@ type Engine struct {
 	Jobs      int                      // tasks worked on at once; zero means one
 	Lease     time.Duration            // of a claim; zero means wf.lease, see LeaseTime
 	ByRule    bool                     // decisions follow from a rule, and no agent is asked
+	Landing   *RunLanding              // of a run that lands; nil for others
 
 	// Watch receives a run's current work whenever that changes, from one goroutine; may be nil. It may keep the state
 	// but not change it.

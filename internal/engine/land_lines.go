@@ -111,9 +111,7 @@ func (l *landing) linesOf(c arrival, superseded map[string]string) ([]line, erro
 }
 
 func (l *landing) giveUp(x line, why string) {
-	if said := x.name() + ", " + why; !slices.Contains(l.GivenUp, said) {
-		l.GivenUp = append(l.GivenUp, said)
-	}
+	l.GivenUp = union(l.GivenUp, []string{x.name() + ", " + why})
 }
 
 // landedLines are the lines of tasks that landed on the branch before, of any plan, and changed the files that the
@@ -168,8 +166,8 @@ func (l *landing) landedLines(ctx context.Context, group []arrival) ([]line, err
 				l.giveUp(x, "taken back")
 			case len(lines) < most:
 				lines = append(lines, x)
-			case !slices.Contains(l.NotRun, x.name()):
-				l.NotRun = append(l.NotRun, x.name())
+			default:
+				l.NotRun = union(l.NotRun, []string{x.name()})
 			}
 		}
 	}

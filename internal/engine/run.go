@@ -38,6 +38,9 @@ type run struct {
 	untrusted map[plan.TaskID]int      // planning tasks, by the version whose command lines may not run
 	undecided map[plan.TaskID]plan.OID // deciding tasks, by the state in which no rule has anything to decide
 	outages   map[string]*outage       // agents that can't be asked
+	tried     map[plan.TaskID]string   // what landing was tried with last
+	tries     map[plan.TaskID]int      // changes that did not land, how often
+	due       []*plan.TaskState        // approved changes to land now
 	stalled   []string                 // those of them that have work now
 	commit    plan.OID                 // of the state that was read last
 }
@@ -46,6 +49,7 @@ func (e *Engine) newRun(id plan.ID) *run {
 	return &run{
 		Engine: e, id: id, running: map[plan.TaskID]work{}, waited: map[plan.TaskID]bool{}, untrusted: map[plan.TaskID]int{},
 		undecided: map[plan.TaskID]plan.OID{}, outages: map[string]*outage{},
+		tried: map[plan.TaskID]string{}, tries: map[plan.TaskID]int{},
 		done: make(chan outcome), freed: make(chan struct{}, 1),
 	}
 }
@@ -357,6 +361,9 @@ func (r *run) next(s *plan.State) []work {
 		}
 		choose(work{task: t, do: r.graft, what: "graft", agent: t.Agent})
 	}
+	if r.findDue(s); len(r.due) > 0 && !r.landing() {
+		choose(work{task: r.due[0], do: r.land, what: "land", agent: r.Landing.Person.Name, worktree: true})
+	}
 	for _, t := range s.Ready() {
 		if len(chosen) >= free {
 			break // in a long plan far more is ready than can be started
@@ -383,7 +390,7 @@ func (r *run) may(t *plan.TaskState) bool {
 // crossed reports whether work in a checkout would touch the same paths as current work in another, or an attempt would
 // go on in a conversation that another is writing.
 func (r *run) crossed(s *plan.State, w work, chosen []work) bool {
-	if r.talks(s, w, chosen) {
+	if r.talks(s, w, chosen) || r.waitsToLand(s, w) {
 		return true
 	}
 	if !w.worktree {

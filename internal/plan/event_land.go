@@ -34,6 +34,14 @@ const (
 	flaky   = "flaky"   // a criterion failed once and passed once, which says nothing
 )
 
+// Outcome says for people what became of the version.
+func (l *Landing) Outcome() string {
+	if l.Commit == "" {
+		return fmt.Sprintf("%s did not land: %s", l.ArtifactID, plain.Line(l.Reason))
+	}
+	return fmt.Sprintf("%s landed on %s as %.12s", l.ArtifactID, plain.Line(l.Branch), l.Commit)
+}
+
 func (l *Landing) kind() string {
 	switch {
 	case l.Commit != "":
@@ -112,7 +120,7 @@ func (e Land) Apply(s *State) (Change, error) {
 		return Change{}, refuse(l.TaskID, "a landing has a commit, or a reason why there is none")
 	}
 	rec := landingRecord{N: following(r.Landings), Version: version, Kind: l.kind()}
-	what := fmt.Sprintf("%s landed on %s as %.12s", l.ArtifactID, plain.Line(l.Branch), l.Commit)
+	what := l.Outcome()
 	if l.Commit == "" {
 		what = fmt.Sprintf("%s did not land on %s", l.ArtifactID, plain.Line(l.Branch))
 	}
