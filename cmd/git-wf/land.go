@@ -10,9 +10,11 @@ import (
 	"gitwf/hooks"
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
+	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 func (e *env) landCommand() *cli.Command {
@@ -30,9 +32,78 @@ func (e *env) landCommand() *cli.Command {
 			boolFlag("one", "land all changes in one commit, judged as a whole"),
 			boolFlag("push", "push the branch and the plan, both or neither; judge anew if somebody else was faster"),
 			boolFlag("no-verify", "skip your pre-commit and commit-msg hooks"),
+			&cli.StringFlag{Name: "merge", Usage: "merge `BRANCH` into the branch that is checked out, as the gate takes it"},
 		},
-		Action: e.onPlan(wholePlan, e.land),
+		Action: func(c *cli.Context) error {
+			if c.String("merge") != "" {
+				return e.onStore(e.landMerge)(c)
+			}
+			return e.onPlan(wholePlan, e.land)(c)
+		},
 	}
+}
+
+// landMerge makes the merge commit that is legal: what git merges, with the protected code as the gate merges it.
+func (e *env) landMerge(c *cli.Context, store *gitstore.Store) error {
+	ctx, branch := c.Context, c.String("merge")
+	if c.NArg() > 0 || store.WorkTree() == "" {
+		return usage("--merge takes no task, and needs a working tree")
+	}
+	head, err := store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	theirs, err := store.CommitOf(ctx, branch)
+	if err == nil && theirs == "" {
+		err = fault.Usage("git branch -a", "%s is no commit here", plain.Quote(branch))
+	}
+	if err != nil {
+		return err
+	}
+	if have, err := store.IsAncestor(ctx, theirs, head); err != nil || have {
+		if err == nil {
+			fmt.Fprintln(e.stdout, "already up to date")
+		}
+		return err
+	}
+	g, err := gateOf(ctx, store)
+	if err != nil {
+		return err
+	}
+	m, err := g.Merge(ctx, head, theirs)
+	if err != nil {
+		return err
+	}
+	for _, u := range m.Unmet {
+		fmt.Fprintln(e.stderr, "error: "+plain.Line(fmt.Sprintf("%s of %s can't be merged: %s", u.Task, u.Plan, u.Why)))
+	}
+	if len(m.Unmet) > 0 {
+		return fault.Refused(e.mergeAnew(ctx, store, m.Unmet, branch), "nothing was merged")
+	}
+	conflicts, err := store.BeginMerge(ctx, branch, m.Files, g.Protects)
+	if err != nil {
+		return err
+	}
+	if len(conflicts) > 0 {
+		return fault.Refused("resolve them, git add them, git commit", "conflicts in files that are not protected: %s",
+			plain.Line(strings.Join(plain.Some(conflicts, 5, func(p string) string { return p }), ", ")))
+	}
+	if err := store.CommitMerge(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.stdout, plain.Line("merged "+branch))
+	return nil
+}
+
+// mergeAnew is what makes newer versions of tasks on the branch that is checked out, and then merges.
+func (e *env) mergeAnew(ctx context.Context, store *gitstore.Store, unmet []gate.Unmet, branch string) string {
+	on, _ := store.Git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD") // fails where HEAD is detached
+	var hint strings.Builder
+	for _, u := range unmet {
+		land := fmt.Sprintf("git wf land --plan %s --branch %s %s", u.Plan, shell.Word(on), u.Task)
+		fmt.Fprintf(&hint, "%s || git wf rerun --plan %s %s && git wf run --plan %[2]s && %[1]s && ", land, u.Plan, u.Task)
+	}
+	return hint.String() + "git wf land --merge " + shell.Word(branch)
 }
 
 func (e *env) land(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
