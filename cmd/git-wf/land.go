@@ -1,9 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -160,7 +161,13 @@ func (e *env) sayLanded(c *cli.Context, done engine.Landed, err error) error {
 	}
 	for _, l := range done.Tasks {
 		if l.Commit == "" {
-			return fault.Refused(done.Hint(l), "not everything landed on %s", done.Branch)
+			hint := "git wf show " + string(l.TaskID)
+			for _, r := range l.Criteria {
+				if r.Result == plan.ResultFail {
+					hint = cmp.Or(engine.GiveUp(r.ID), hint)
+				}
+			}
+			return fault.Refused(hint, "not everything landed on %s", done.Branch)
 		}
 	}
 	return nil
@@ -170,12 +177,11 @@ func (e *env) printLanded(done engine.Landed) {
 	if len(done.Tasks) == 0 {
 		fmt.Fprintf(e.stdout, "%s has everything that is approved already\n", done.Branch)
 	}
-	for _, said := range done.GivenUp {
-		fmt.Fprintf(e.stdout, "given up: %s\n", plain.Line(said))
-	}
-	if len(done.NotRun) > 0 {
-		fmt.Fprintf(e.stdout, "not run, beyond wf.land.lines: %s\n",
-			strings.Join(plain.Some(done.NotRun, 20, plain.Line), ", "))
+	for what, list := range map[string][]string{"given up": done.GivenUp, "not run, beyond wf.land.lines": done.NotRun} {
+		slices.Sort(list)
+		for _, x := range slices.Compact(list) {
+			fmt.Fprintf(e.stdout, "%s: %s\n", what, plain.Line(x))
+		}
 	}
 	for _, l := range done.Tasks {
 		fmt.Fprintf(e.stdout, "%s %s\n", l.TaskID, l.Outcome())

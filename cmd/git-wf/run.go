@@ -78,6 +78,9 @@ func (e *env) runPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 	}
 	state, did, err := e.work(c, eng, id)
 	e.tidyUp(c.Context, store)
+	if eng.Landing != nil && err != nil {
+		return e.sayLanded(c, eng.Landing.Done, err)
+	}
 	if err != nil || did && state.Root().Status != plan.StatusDone {
 		return err
 	}
@@ -99,7 +102,7 @@ func (e *env) runPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 		e.printOutcome(x)
 	}
 	if eng.Landing != nil {
-		if err := e.sayLanded(c, eng.Landing.Done, eng.Landing.Err); err != nil {
+		if err := e.sayLanded(c, eng.Landing.Done, nil); err != nil {
 			return err
 		}
 	}

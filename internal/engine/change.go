@@ -41,10 +41,7 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 	if err != nil {
 		return err
 	}
-	w.change = &changing{base: base}
-	for _, c := range conflicts {
-		w.change.conflicts = append(w.change.conflicts, c.String())
-	}
+	w.change = &changing{base: base, conflicts: conflicts}
 	if err := e.showRefused(ctx, w, snap, t); err != nil {
 		return err
 	}
@@ -71,10 +68,10 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 	return err
 }
 
-// baseOf computes what a task's change begins with: the tip of the branch, or the newest base of the approved changes
-// that the task builds on and that have not landed, with these changes.
+// baseOf computes what a task's change begins with: the tip of the branch, with the approved changes that the task
+// builds on and that have not landed.
 func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
-	id plan.TaskID) (plan.Base, []threeway.Conflict, error) {
+	id plan.TaskID) (plan.Base, []string, error) {
 	return e.join(ctx, batch, snap, id, "", below(snap, id))
 }
 
@@ -86,34 +83,18 @@ func below(snap *gitstore.Snapshot, id plan.TaskID) []plan.TaskID {
 	})
 }
 
-// baseWith is the base of a task with the changes up to one of those that it builds on, and the conflicts of that one.
-func (e *Engine) baseWith(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, id,
-	last plan.TaskID) (plan.Base, []threeway.Conflict, error) {
-	all := below(snap, id)
-	return e.join(ctx, batch, snap, id, "", all[:slices.Index(all, last)+1])
-}
-
-// join computes what the approved changes of some tasks, below a task, come to on a commit: "" is the one with which
-// the task's change begins.
+// join computes what the approved changes of some tasks, below a task, come to on a commit, and where they contradict
+// each other. Without a commit it is on the tip of the task's branch.
 func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, id plan.TaskID,
-	on plan.OID, below []plan.TaskID) (base plan.Base, conflicts []threeway.Conflict, err error) {
-	state := snap.State()
-	var all, stack []plan.Artifact
-	for _, in := range below {
-		approved := state.Tasks[in].Approved
-		a, err := export.ReadArtifact(ctx, e.Store, snap, in, approved)
-		if err != nil {
-			return base, nil, err
-		}
-		if all = append(all, a); !snap.Records.Of(in).Landed(approved) {
-			stack = append(stack, a)
-		}
+	on plan.OID, below []plan.TaskID) (base plan.Base, conflicts []string, err error) {
+	first, err := e.firstBase(ctx, snap)
+	if err == nil && on == "" {
+		on, err = e.tipFor(ctx, snap, id)
 	}
-	if base.Commit = on; on == "" {
-		if base.Commit, err = e.beginning(ctx, snap, id, stack); err != nil {
-			return base, nil, err
-		}
+	if err != nil {
+		return base, nil, err
 	}
+	base.Commit = on
 	if base.Tree, err = e.Store.TreeOf(ctx, base.Commit); err != nil {
 		return base, nil, err
 	}
@@ -121,107 +102,60 @@ func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore
 		return base, nil, fault.Refused("git fetch", "%s: its change begins with commit %.12s, which is not here", id,
 			base.Commit)
 	}
-	there, err := e.landedOn(ctx, snap, all, base.Commit)
-	if err != nil {
-		return base, nil, err
+	var there map[plan.TaskID]gitstore.LandedCommit
+	if len(below) > 0 && first != on {
+		if there, err = e.Store.LandedOn(ctx, snap.ID, first, on); err != nil {
+			return base, nil, err
+		}
 	}
-	for _, a := range all {
-		if there[a.TaskID].Version == a.ArtifactID {
+	for _, in := range below {
+		approved := snap.State().Tasks[in].Approved
+		version, ok := snap.Records.Of(in).Version(approved)
+		if !ok || there[in].Version == plan.VersionID(approved) {
 			continue
 		}
-		tree, met, err := batch.ApplyChange(ctx, a.Tree, base.Tree)
+		tree, met, err := batch.ApplyChange(ctx, version.Files, base.Tree)
 		if err != nil {
 			return base, nil, err
 		}
-		base.Tree, conflicts = tree, append(conflicts, met...)
+		base.Tree = tree
+		for _, c := range met {
+			conflicts = append(conflicts, c.String())
+		}
 	}
 	return base, conflicts, nil
 }
 
-// landedOn returns which versions of the tasks of some artifacts a commit's history has. None landed before what it
-// begins with.
-func (e *Engine) landedOn(ctx context.Context, snap *gitstore.Snapshot, all []plan.Artifact,
-	tip plan.OID) (map[plan.TaskID]gitstore.LandedCommit, error) {
-	var bases []plan.OID
-	for _, a := range all {
-		if a.Base == nil {
-			return nil, baseless(a)
-		}
-		if tree, err := e.Store.TreeOf(ctx, a.Base.Commit); err != nil {
-			return nil, err
-		} else if tree != "" && !slices.Contains(bases, a.Base.Commit) {
-			bases = append(bases, a.Base.Commit)
-		}
-	}
-	if len(bases) == 0 {
-		return nil, nil
-	}
-	since, err := e.Store.Fork(ctx, append(bases, tip)...)
-	if err != nil || since == "" {
-		return nil, err
-	}
-	return e.Store.LandedOn(ctx, snap.ID, since, tip)
-}
-
-// beginning is the commit with which a task's change begins: the branch's tip, or the newest base of what it stacks on.
-func (e *Engine) beginning(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID,
-	stack []plan.Artifact) (commit plan.OID, err error) {
-	if len(snap.Records.Of(id).Landings) == 0 {
-		for _, a := range stack {
-			if a.Base == nil {
-				return "", baseless(a)
-			}
-			later := commit == ""
-			if !later && commit != a.Base.Commit {
-				if later, err = e.Store.IsAncestor(ctx, commit, a.Base.Commit); err != nil {
-					return "", err
-				}
-			}
-			if later {
-				commit = a.Base.Commit
-			}
-		}
-	}
-	if commit == "" {
-		commit, err = e.tipFor(ctx, snap, id)
-	}
-	return commit, err
-}
-
 // tipFor is the tip of the branch that a task changes: the one to which its newest version came, or did not, else the
 // plan's.
-func (e *Engine) tipFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID) (plan.OID, error) {
+func (e *Engine) tipFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID) (tip plan.OID, err error) {
 	if all := snap.Records.Of(id).Landings; len(all) > 0 {
 		last, err := export.LastLanding(ctx, e.Store, snap, id, all[len(all)-1].Version)
-		if err != nil {
-			return "", err
+		if err == nil {
+			tip, err = e.Store.CommitOf(ctx, "refs/heads/"+last.Branch)
 		}
-		tip, err := e.Store.CommitOf(ctx, "refs/heads/"+last.Branch)
 		if err == nil && tip == "" {
 			err = fault.Refused("git branch", "%s: its branch %s is not here", id, plain.Quote(last.Branch))
 		}
 		return tip, err
 	}
 	first, err := e.firstBase(ctx, snap)
+	if err == nil {
+		_, tip, err = e.Store.Trunk(ctx)
+	}
 	if err != nil {
 		return "", err
 	}
-	_, tip, err := e.Store.Trunk(ctx)
-	if err != nil || tip == first.Commit {
-		return tip, err
+	if on, err := e.Store.IsAncestor(ctx, first, tip); err != nil || !on {
+		return first, nil // the plan changes another branch, or it is not here
 	}
-	if here, err := e.Store.TreeOf(ctx, first.Commit); err != nil || here == "" {
-		return first.Commit, err
-	}
-	if on, err := e.Store.IsAncestor(ctx, first.Commit, tip); err != nil || on {
-		return tip, err
-	}
-	return first.Commit, nil // the plan changes another branch
+	return tip, nil
 }
 
-// firstBase finds the commit with which the changes of a plan begin: recorded in any of them, or here when the first
-// one began. If none has, it is the tip of the branch.
-func (e *Engine) firstBase(ctx context.Context, snap *gitstore.Snapshot) (plan.Base, error) {
+// firstBase finds the commit with which the changes of a plan begin: the newest that all of them contain as recorded, or
+// what was the tip of the branch here when the first one began.
+func (e *Engine) firstBase(ctx context.Context, snap *gitstore.Snapshot) (commit plan.OID, err error) {
+	var bases []plan.OID
 	for _, t := range snap.Plan.Tasks {
 		if list := snap.Records.Of(t.TaskID).Artifacts; t.Changes() && len(list) > 0 {
 			a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, list[0].Version)
@@ -229,24 +163,33 @@ func (e *Engine) firstBase(ctx context.Context, snap *gitstore.Snapshot) (plan.B
 				err = baseless(a)
 			}
 			if err != nil {
-				return plan.Base{}, err
+				return "", err
 			}
-			return plan.Base{Commit: a.Base.Commit}, nil
+			if !slices.Contains(bases, a.Base.Commit) {
+				bases = append(bases, a.Base.Commit)
+			}
 		}
 	}
-	commit, err := e.Store.BaseOf(ctx, snap.ID)
-	if err != nil || commit != "" {
-		return plan.Base{Commit: commit}, err
+	if len(bases) > 1 {
+		if commit, err = e.Store.Fork(ctx, bases...); err == nil && commit != "" {
+			return commit, nil
+		}
+	}
+	if len(bases) > 0 {
+		return bases[0], nil // or not all are here, which is said where one is needed
+	}
+	if commit, err = e.Store.BaseOf(ctx, snap.ID); err != nil || commit != "" {
+		return commit, err
 	}
 	_, tip, err := e.Store.Trunk(ctx)
 	if errors.Is(err, gitstore.ErrUnborn) {
-		return plan.Base{}, fault.Refused("git commit --allow-empty -m 'First commit'",
+		return "", fault.Refused("git commit --allow-empty -m 'First commit'",
 			"a change of the repository begins with a commit, and it has none")
 	}
 	if err == nil {
 		commit, err = e.Store.KeepBase(ctx, snap.ID, tip)
 	}
-	return plan.Base{Commit: commit}, err
+	return commit, err
 }
 
 func baseless(a plan.Artifact) error {
@@ -408,23 +351,23 @@ func (e *Engine) baseIn(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 	}
 	on, err := e.Store.Fork(ctx, tip, commit)
 	if err == nil && on == "" {
-		err = fault.Refused("", "%s has no history in common with %.12s, which the change is for", commit, tip)
+		err = fmt.Errorf("%.12s has no history in common with %.12s, which the change is for", commit, tip)
+	}
+	if err == nil {
+		base, _, err = e.join(ctx, batch, snap, id, on, below(snap, id))
+	}
+	if err == nil {
+		before, err = e.Store.TreeOf(ctx, on)
 	}
 	if err != nil {
 		return base, "", err
 	}
-	if base, _, err = e.join(ctx, batch, snap, id, on, below(snap, id)); err != nil {
-		return base, "", err
-	}
-	if before, err = e.Store.TreeOf(ctx, on); err != nil {
-		return base, "", err
-	}
 	begun, its, err := e.Store.BegunWith(ctx, on, commit, startSubject)
-	if err != nil || begun == "" {
+	if err != nil || begun == its {
 		return base, before, err
 	}
 	change, _, err := batch.AddChange(ctx, its, begun)
-	if err == nil && change != "" {
+	if err == nil {
 		before, _, err = batch.ApplyChange(ctx, change, before)
 	}
 	return base, before, err
@@ -449,13 +392,9 @@ func (e *Engine) Start(ctx context.Context, id plan.ID, task plan.TaskID) (plan.
 	}
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	base, met, err := e.baseOf(ctx, batch, snap, task)
+	base, conflicts, err := e.baseOf(ctx, batch, snap, task)
 	if err != nil {
 		return "", nil, err
-	}
-	var conflicts []string
-	for _, c := range met {
-		conflicts = append(conflicts, c.String())
 	}
 	commit, err := e.begin(ctx, batch, base)
 	return commit, conflicts, err

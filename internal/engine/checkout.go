@@ -126,7 +126,7 @@ func (e *Engine) kept(ctx context.Context, snap *gitstore.Snapshot, scratch stri
 	if err != nil {
 		return "", err
 	}
-	key := lineHash(strings.Join(append(patterns, line, string(base.Commit)), "\x00"))
+	key := lineHash(strings.Join(append(patterns, line, string(base)), "\x00"))
 	dir, there, filled, err := pool.Kept(ctx, key)
 	if err != nil || there {
 		return dir, err
@@ -139,7 +139,7 @@ func (e *Engine) kept(ctx context.Context, snap *gitstore.Snapshot, scratch stri
 		run.Line = wrap(line)
 	}
 	if err == nil {
-		err = e.fillKept(ctx, base.Commit, run, patterns, dir)
+		err = e.fillKept(ctx, base, run, patterns, dir)
 	}
 	return dir, errors.Join(err, filled(err == nil))
 }

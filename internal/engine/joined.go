@@ -81,21 +81,10 @@ func (e *Engine) rejectConflict(ctx context.Context, snap *gitstore.Snapshot, t 
 // firstConflict is the first change below a task that does not apply to what those before it come to, and where.
 func (e *Engine) firstConflict(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
 	judge plan.TaskID) (plan.TaskID, []string, error) {
-	s := snap.State()
-	for _, id := range s.Changes(judge) {
-		if s.Tasks[id].Approved == 0 {
-			continue
-		}
-		_, met, err := e.baseWith(ctx, batch, snap, judge, id)
-		if err != nil {
-			return "", nil, err
-		}
-		var conflicts []string
-		for _, c := range met {
-			conflicts = append(conflicts, c.String())
-		}
-		if len(conflicts) > 0 {
-			return id, conflicts, nil
+	all := below(snap, judge)
+	for i, id := range all {
+		if _, met, err := e.join(ctx, batch, snap, judge, "", all[:i+1]); err != nil || len(met) > 0 {
+			return id, met, err
 		}
 	}
 	return "", nil, nil

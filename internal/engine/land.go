@@ -39,16 +39,6 @@ type Landed struct {
 
 	GivenUp []string `json:"given_up,omitempty"` // lines of what has landed that need not pass any more, and why
 	NotRun  []string `json:"not_run,omitempty"`  // lines of what has landed that are too many
-
-	broken map[plan.TaskID]line // the landed line that refused a task's change
-}
-
-// Hint is the command that mends why a change did not land.
-func (l *Landed) Hint(of plan.Landing) string {
-	if x, ok := l.broken[of.TaskID]; ok {
-		return x.giveUp() + " gives the line up"
-	}
-	return "git wf show " + string(of.TaskID)
 }
 
 // mostRounds is how often landing begins again because somebody else moved the branch.
@@ -106,13 +96,14 @@ type arrival struct {
 	snap *gitstore.Snapshot
 	task *plan.TaskState
 	plan.Artifact
-	commit plan.OID        // with which it landed
+	commit plan.OID // with which it landed
+	at     time.Time
 	paths  map[string]bool // what it changes; filled on demand
 }
 
 func (l *landing) round(ctx context.Context, id plan.ID) (err error) {
 	e := l.engine
-	l.held, l.silent, l.broken = map[plan.TaskID]string{}, map[plan.TaskID]bool{}, map[plan.TaskID]line{}
+	l.held, l.silent = map[plan.TaskID]string{}, map[plan.TaskID]bool{}
 	if l.snap, err = e.Store.Snapshot(ctx, id); err != nil {
 		return err
 	}
@@ -263,28 +254,36 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 				plan.VersionID(t.Approved), s.KeptBack(id, t.Approved))
 		}
 	}
+	first, err := e.firstBase(ctx, l.snap)
+	if err != nil {
+		return nil, err
+	}
+	if l.there, err = e.Store.LandedOn(ctx, l.snap.ID, first, l.tip); err != nil {
+		return nil, err
+	}
 	wanted := s.Changes(l.options.Tasks...)
-	var all []plan.Artifact
+	approved := 0
+	var queue []arrival
 	for _, id := range s.Changes() {
-		if t := s.Tasks[id]; s.Delivers(id, t.Approved) {
-			a, err := export.ReadArtifact(ctx, e.Store, l.snap, id, t.Approved)
+		t := s.Tasks[id]
+		if !s.Delivers(id, t.Approved) {
+			continue
+		}
+		a, err := export.ReadArtifact(ctx, e.Store, l.snap, id, t.Approved)
+		if err == nil && a.Base == nil {
+			err = baseless(a)
+		}
+		if err != nil {
+			return nil, err
+		}
+		c := arrival{snap: l.snap, task: t, Artifact: a, commit: l.there[id].Commit}
+		switch isWanted := slices.Contains(wanted, id); {
+		case l.there[id].Version == a.ArtifactID:
+			last, err := l.lastRecord(ctx, id, a.ArtifactID)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, a)
-		}
-	}
-	var err error
-	if l.there, err = e.landedOn(ctx, l.snap, all, l.tip); err != nil {
-		return nil, err
-	}
-	approved := 0
-	var queue []arrival
-	for _, a := range all {
-		id := a.TaskID
-		c := arrival{snap: l.snap, task: s.Tasks[id], Artifact: a, commit: l.there[id].Commit}
-		switch isWanted := slices.Contains(wanted, id); {
-		case l.there[id].Version == a.ArtifactID:
+			c.at = last.CreatedAt
 			l.landed = append(l.landed, c)
 			approved++
 		case isWanted:
@@ -370,9 +369,6 @@ func (l *landing) commitGroup(ctx context.Context) error {
 	for _, c := range group {
 		doc := l.doc(c)
 		doc.Criteria, doc.Flaky = verdict.results, verdict.flaky
-		if verdict.broken != nil {
-			l.broken[c.TaskID] = *verdict.broken
-		}
 		l.silent[c.TaskID] = verdict.silent || len(group) > 1 && !verdict.flaky // nobody knows whose fault it is
 		l.refuse(doc, verdict.why)
 	}
@@ -387,7 +383,7 @@ func (l *landing) accept(ctx context.Context, group []arrival, draft gitstore.Ne
 		return err
 	}
 	for i, c := range group {
-		group[i].commit = commit
+		group[i].commit, group[i].at = commit, l.engine.Now()
 		doc := l.doc(c)
 		doc.Commit, doc.Criteria = commit, v.results
 		l.Tasks = append(l.Tasks, doc)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -33,7 +34,6 @@ type line struct {
 	criterion plan.Criterion
 	own       bool // of a version that is to land
 	red       bool // it fails without the change
-	elsewhere bool // of another plan
 }
 
 // name is the line's, beside those of its own task.
@@ -43,23 +43,15 @@ func (l line) name() string {
 		return landCheck
 	case l.own:
 		return l.criterion.ID
-	case l.elsewhere:
-		return l.of.key() + ":" + l.criterion.ID
 	}
-	return string(l.of.TaskID) + ":" + l.criterion.ID
-}
-
-// giveUp is the command by which a person says that a landed task's line need not pass any more.
-func (l line) giveUp() string {
-	return fmt.Sprintf("git wf waive --plan %s %s --criterion %s -m WHY", l.of.snap.ID, l.of.TaskID, l.criterion.ID)
+	return l.of.key() + ":" + l.criterion.ID
 }
 
 // verdict is what the lines say of a tree.
 type verdict struct {
 	why     string // it may not land; "" if it may
 	flaky   bool
-	silent  bool  // no record is made of it
-	broken  *line // of a task that has landed; nil if it is none
+	silent  bool // no record is made of it
 	results []plan.CriterionResult
 }
 
@@ -73,6 +65,16 @@ type stopError struct {
 func (e *stopError) Exit() (int, string) { return fault.ExitRefused, e.hint }
 
 func (e *stopError) Unwrap() error { return e.error }
+
+// GiveUp is what gives up the line of a landed task, by its name in a landing; "" if the name is none.
+func GiveUp(name string) string {
+	of, criterion, _ := strings.Cut(name, ":")
+	id, task, ok := strings.Cut(of, "/")
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("git wf waive --plan %s %s --criterion %s -m WHY gives the line up", id, task, criterion)
+}
 
 // landReview is the setting that says whether a review must have seen the very tree that lands.
 const landReview = "wf.land.review"
@@ -125,9 +127,6 @@ func (l *landing) judge(ctx context.Context, group []arrival, draft gitstore.New
 			v.why = x.name() + " failed once and passed once on the result"
 		default:
 			v.flaky, v.why = false, x.name()+" fails on the result"
-			if !x.own && x.of.task != nil {
-				v.broken = &x
-			}
 			return v, l.blame(ctx, x)
 		}
 	}
@@ -153,12 +152,8 @@ func (l *landing) blame(ctx context.Context, x line) error {
 			return err
 		}
 	}
-	hint := "git log"
-	if !x.own && x.of.task != nil {
-		hint = x.giveUp() + " gives the line up"
-	}
 	return &stopError{fmt.Errorf("landing stops: %s fails on %s without any change, too: %s", x.name(), l.Branch,
-		firstLine(bare.Evidence)), hint}
+		firstLine(bare.Evidence)), cmp.Or(GiveUp(x.name()), "git log")}
 }
 
 // try runs a line, unless it has passed on the same tree in the same environment.
@@ -169,7 +164,7 @@ func (l *landing) try(ctx context.Context, x line, commit, tree plan.OID) (plan.
 	}
 	key := []string{x.criterion.Run, string(tree)}
 	if strings.Contains(x.criterion.Run, "WF_") { // it looks at the task that it is a line of
-		key = append(key, x.of.key(), string(x.of.Tree))
+		key = append(key, string(l.snap.ID), string(x.of.TaskID), x.name(), string(x.of.Tree))
 	}
 	for _, name := range []string{SandboxKey, prepareKey, keepKey} {
 		value, _, err := l.engine.Store.Config(ctx, name)

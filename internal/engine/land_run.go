@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
-	"gitwf/internal/export"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -15,86 +13,43 @@ import (
 type RunLanding struct {
 	LandOptions
 	Done Landed // of each task the last try
-	Err  error  // why landing stopped
 }
 
-// findDue finds the approved changes to land, in order. A version is tried once on each tip of the branch, and a task
-// as often as it may be made.
-func (r *run) findDue(s *plan.State) {
-	if r.Landing == nil || r.alone || r.landing() {
-		return
-	}
-	if r.due = nil; r.Landing.Err != nil {
-		return
-	}
-	_, _, open := export.Kinds(s)
-	for _, id := range s.Changes(open...) {
-		t := s.Tasks[id]
-		isOpen := slices.Contains(open, id) && t.Status == plan.StatusDone // of none, s.Changes lists all
-		if isOpen && r.tried[id] != r.tryOf(t) && r.tries[id] < s.Plan.Limits().MaxAttempts {
-			r.due = append(r.due, t)
-		}
-	}
+// lands reports whether a task's change is approved and to land. A version is tried once, and a task as often as it may
+// be made.
+func (r *run) lands(s *plan.State, t *plan.TaskState) bool {
+	return r.Landing != nil && !r.alone && t.Changes() && t.Status == plan.StatusDone && s.Delivers(t.TaskID, t.Approved) &&
+		!s.Records.Of(t.TaskID).Landed(t.Approved) && !slices.Contains(r.tried[t.TaskID], t.Approved) &&
+		len(r.tried[t.TaskID]) < s.Plan.Limits().MaxAttempts
 }
 
-// tryOf names the landing of a task's version on the branch as it is.
-func (r *run) tryOf(t *plan.TaskState) string {
-	return fmt.Sprintf("v%d on %s", t.Approved, r.Landing.Done.After)
-}
-
-// landing reports whether a change is landing now.
-func (r *run) landing() bool {
+// nextToLand is the first change to land, nil if there is none or one is landing.
+func (r *run) nextToLand(s *plan.State) *plan.TaskState {
 	for _, w := range r.running {
 		if w.what == "land" {
-			return true
+			return nil
 		}
 	}
-	return false
-}
-
-// land lands a task's change. While it does, nothing else looks at what it writes.
-func (r *run) land(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	defer func() { r.tried[t.TaskID] = r.tryOf(t) }()
-	o, to := r.Landing.LandOptions, r.Landing
-	o.Tasks = []plan.TaskID{t.TaskID}
-	done, err := r.Land(ctx, id, o)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if to.Err = err; done.After == "" {
-		return nil
-	}
-	for _, l := range done.Tasks {
-		r.report(l.TaskID, l.Outcome())
-		if l.Commit == "" {
-			r.tries[l.TaskID]++
+	for _, id := range s.Changes() {
+		if t := s.Tasks[id]; r.lands(s, t) {
+			return t
 		}
 	}
-	to.Done.add(done)
 	return nil
 }
 
-// add adds what was done later.
-func (l *Landed) add(next Landed) {
-	for _, t := range next.Tasks {
-		l.Tasks = slices.DeleteFunc(l.Tasks, func(o plan.Landing) bool { return o.TaskID == t.TaskID })
-		delete(l.broken, t.TaskID)
+func (r *run) land(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	o, all := r.Landing.LandOptions, r.Landing.Done.Tasks
+	o.Tasks = []plan.TaskID{t.TaskID}
+	done, err := r.Land(ctx, id, o)
+	for _, l := range done.Tasks {
+		r.report(l.TaskID, l.Outcome())
+		all = slices.DeleteFunc(all, func(o plan.Landing) bool { return o.TaskID == l.TaskID })
 	}
-	next.Tasks, next.GivenUp, next.NotRun = append(l.Tasks, next.Tasks...), union(l.GivenUp, next.GivenUp),
-		union(l.NotRun, next.NotRun)
-	for id, x := range l.broken {
-		next.broken[id] = x
-	}
-	*l = next
-}
-
-func union(list, more []string) []string {
-	for _, s := range more {
-		if !slices.Contains(list, s) {
-			list = append(list, s)
-		}
-	}
-	return list
+	done.Tasks, done.GivenUp = append(all, done.Tasks...), append(r.Landing.Done.GivenUp, done.GivenUp...)
+	done.NotRun = append(r.Landing.Done.NotRun, done.NotRun...)
+	r.Landing.Done = done
+	return err
 }
 
 // waitsToLand reports whether an attempt touches what another task has changed that may soon land: it would have to be
@@ -104,8 +59,8 @@ func (r *run) waitsToLand(s *plan.State, w work) bool {
 		return false
 	}
 	for _, t := range s.Tasks {
-		soon := among(r.due, t.TaskID)
-		if !soon && t.Status == plan.StatusReadyToCheck && t.Changes() {
+		soon := r.lands(s, t)
+		if t.Status == plan.StatusReadyToCheck && t.Changes() {
 			_, soon = r.reviewWork(s, t)
 			soon = soon && r.may(t)
 		}

@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
+	"gitwf/internal/threeway"
 )
 
 // move brings a version that did not land onto the branch as it is now. If it applies there and its lines pass, that is
@@ -92,11 +93,12 @@ func (e *Engine) moved(ctx context.Context, batch *gitstore.Batch, snap *gitstor
 	if err != nil {
 		return a, false, err
 	}
-	base, conflicts, err := e.baseOf(ctx, batch, snap, t.TaskID)
+	base, contradict, err := e.baseOf(ctx, batch, snap, t.TaskID)
 	tried := len(last.Conflicts)+len(last.Criteria) > 0 // or else it waits for a review there
-	if err != nil || len(conflicts) > 0 || tried && base.Commit == last.On {
+	if err != nil || len(contradict) > 0 || tried && base.Commit == last.On {
 		return a, false, err
 	}
+	var conflicts []threeway.Conflict
 	if base.After, conflicts, err = batch.ApplyChange(ctx, a.Tree, base.Tree); err != nil || len(conflicts) > 0 {
 		return a, false, err
 	}

@@ -38,9 +38,7 @@ type run struct {
 	untrusted map[plan.TaskID]int      // planning tasks, by the version whose command lines may not run
 	undecided map[plan.TaskID]plan.OID // deciding tasks, by the state in which no rule has anything to decide
 	outages   map[string]*outage       // agents that can't be asked
-	tried     map[plan.TaskID]string   // what landing was tried with last
-	tries     map[plan.TaskID]int      // changes that did not land, how often
-	due       []*plan.TaskState        // approved changes to land now
+	tried     map[plan.TaskID][]int    // versions whose landing was tried
 	stalled   []string                 // those of them that have work now
 	commit    plan.OID                 // of the state that was read last
 }
@@ -49,8 +47,8 @@ func (e *Engine) newRun(id plan.ID) *run {
 	return &run{
 		Engine: e, id: id, running: map[plan.TaskID]work{}, waited: map[plan.TaskID]bool{}, untrusted: map[plan.TaskID]int{},
 		undecided: map[plan.TaskID]plan.OID{}, outages: map[string]*outage{},
-		tried: map[plan.TaskID]string{}, tries: map[plan.TaskID]int{},
-		done: make(chan outcome), freed: make(chan struct{}, 1),
+		tried: map[plan.TaskID][]int{},
+		done:  make(chan outcome), freed: make(chan struct{}, 1),
 	}
 }
 
@@ -151,7 +149,11 @@ func (r *run) rests(ctx context.Context, failed error) (bool, error) {
 // finish records the outcome of a piece of work. It reports an earlier failure only once: a store that can't be written
 // fails for all.
 func (r *run) finish(ctx context.Context, out outcome, failed error) error {
-	by := r.running[out.task].agent
+	w := r.running[out.task]
+	by := w.agent
+	if w.what == "land" {
+		r.tried[out.task] = append(r.tried[out.task], w.task.Approved)
+	}
 	delete(r.running, out.task)
 	var down *OutageError
 	if errors.As(out.err, &down) {
@@ -361,8 +363,8 @@ func (r *run) next(s *plan.State) []work {
 		}
 		choose(work{task: t, do: r.graft, what: "graft", agent: t.Agent})
 	}
-	if r.findDue(s); len(r.due) > 0 && !r.landing() {
-		choose(work{task: r.due[0], do: r.land, what: "land", agent: r.Landing.Person.Name, worktree: true})
+	if t := r.nextToLand(s); t != nil {
+		choose(work{task: t, do: r.land, what: "land", agent: r.Landing.Person.Name, worktree: true})
 	}
 	for _, t := range s.Ready() {
 		if len(chosen) >= free {

@@ -203,7 +203,7 @@ func (w *Workspace) Candidate(ctx context.Context) (*Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	changed = slices.DeleteFunc(changed, func(path string) bool { return moved[path] })
+	changed = slices.DeleteFunc(changed, func(path string) bool { return slices.Contains(moved, path) })
 	if err := w.stage(ctx, index, changed, gone); err != nil {
 		return nil, err
 	}
@@ -215,53 +215,31 @@ func (w *Workspace) Candidate(ctx context.Context) (*Candidate, error) {
 	return c, err
 }
 
-// takeSubmodules puts the submodules that the checkout's own index has into another: what it says of them need not show
-// in the files, since nothing initialises a submodule here. It returns the paths of those that differ.
-func (w *Workspace) takeSubmodules(ctx context.Context, index string) (map[string]bool, error) {
+// takeSubmodules puts what the checkout's own index says of submodules into another: nothing initialises them here, so
+// no file shows it. It returns their paths.
+func (w *Workspace) takeSubmodules(ctx context.Context, index string) (moved []string, err error) {
 	own := filepath.Join(w.Dir, ".git", "index")
-	if info, err := os.Lstat(own); err != nil || !info.Mode().IsRegular() {
+	if _, err := os.Lstat(own); err != nil {
 		return nil, nil
 	}
-	here, err := w.submodules(ctx, own)
+	out, err := w.git(ctx, own, nil, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", string(w.base))
 	if err != nil {
-		return nil, nil // somebody broke it, and the files still say what they say
+		return nil, ctx.Err() // somebody broke it, and the files still say what they say
 	}
-	was, err := w.submodules(ctx, index)
-	if err != nil {
-		return nil, err
-	}
-	moved := map[string]bool{}
 	var lines bytes.Buffer
-	for path, commit := range here {
-		if was[path] != commit {
-			fmt.Fprintf(&lines, "%s %s\t%s\x00", submodule, commit, path)
-			moved[path] = true
+	fields := split(out)
+	for i := 0; i+1 < len(fields); i += 2 { // ":<modes> <ids> <status>", path
+		f, path := strings.Fields(fields[i]), fields[i+1]
+		_, gone := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(path)))
+		if f[1] == submodule || f[0] == ":"+submodule && gone != nil {
+			fmt.Fprintf(&lines, "%s %s\t%s\x00", f[1], f[3], path)
+			moved = append(moved, path)
 		}
 	}
-	for path := range was {
-		_, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(path)))
-		if here[path] == "" && errors.Is(err, fs.ErrNotExist) {
-			fmt.Fprintf(&lines, "0 %040d\t%s\x00", 0, path)
-		}
+	if len(moved) > 0 {
+		_, err = w.git(ctx, index, &lines, "update-index", "-z", "--index-info")
 	}
-	if lines.Len() == 0 {
-		return nil, nil
-	}
-	_, err = w.git(ctx, index, &lines, "update-index", "-z", "--index-info")
 	return moved, err
-}
-
-// submodules are the commits of an index's submodules, by path.
-func (w *Workspace) submodules(ctx context.Context, index string) (map[string]string, error) {
-	out, err := w.git(ctx, index, nil, "ls-files", "-z", "--stage")
-	commits := map[string]string{}
-	for _, entry := range split(out) { // "<mode> <id> <stage>\t<path>"
-		about, path, _ := strings.Cut(entry, "\t")
-		if f := strings.Fields(about); len(f) == 3 && f[0] == submodule && f[2] == "0" {
-			commits[path] = f[1]
-		}
-	}
-	return commits, err
 }
 
 // open lets us into every directory: git says nothing of what is in one that it can't read.
