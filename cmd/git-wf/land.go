@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -185,6 +186,10 @@ func (e *env) printLanded(done engine.Landed) {
 	}
 	for _, l := range done.Tasks {
 		fmt.Fprintf(e.stdout, "%s %s\n", l.TaskID, l.Outcome())
+		_, output, _ := strings.Cut(l.Reason, "\n")
+		for line := range strings.Lines(plain.Text(output)) {
+			fmt.Fprintf(e.stdout, "  %s\n", strings.TrimRight(line, "\n"))
+		}
 		for _, conflict := range l.Conflicts {
 			fmt.Fprintf(e.stdout, "  %s\n", plain.Line(conflict))
 		}

@@ -162,7 +162,7 @@ func (e *Engine) fillKept(ctx context.Context, commit plan.OID, run process.Comm
 	}
 	if res.Reason != process.Exited || res.ExitCode != 0 {
 		return fault.Refused("git config --show-origin "+prepareKey, "%s failed on %.12s: %s", prepareKey, commit,
-			plain.Line(cmp.Or(res.Tail, string(res.Reason))))
+			plain.Text(cmp.Or(strings.TrimSpace(res.Tail), string(res.Reason))))
 	}
 	if err := checkout.Keep(ctx, patterns, to); err != nil {
 		return fault.Refused("git config --show-origin --get-all "+keepKey, "%s: %w", keepKey, err)

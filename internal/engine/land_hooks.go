@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/check"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
 	"gitwf/internal/shell"
-	"gitwf/internal/workspace"
 )
 
 // runHooks runs the user's own pre-commit and commit-msg, as git commit would, in a checkout with a git directory of
@@ -35,23 +35,15 @@ func (l *landing) runHooks(ctx context.Context, draft *gitstore.NewCommit) (why 
 	if found == [2]string{} {
 		return "", nil
 	}
-	place, err := e.newScratch(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer place.remove()
-	dir, err := place.mkdir()
-	if err != nil {
-		return "", err
-	}
-	at := filepath.Join(dir, "checkout")
 	commit := l.batch.AddCommit(draft.Tree, l.tip, "What would land", time.Unix(0, 0))
 	if err := l.batch.Flush(ctx); err != nil {
 		return "", err
 	}
-	if _, err := workspace.Make(ctx, e.Store, at, commit); err != nil {
+	at, leave, err := l.checkout(ctx, commit)
+	if err != nil {
 		return "", err
 	}
+	defer leave()
 	dotGit := filepath.Join(at, ".git")
 	own := []string{"GIT_DIR=" + dotGit, "GIT_WORK_TREE=" + at, "GIT_INDEX_FILE=" + filepath.Join(dotGit, "index")}
 	git := func(args ...string) (string, error) {
@@ -104,5 +96,25 @@ func (l *landing) hook(ctx context.Context, name, line, dir string, own []string
 	if res.Reason == process.Exited && res.ExitCode == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("the hook %s says no: %s", name, strings.TrimSpace(res.Tail)), nil
+	return fmt.Sprintf("the hook %s says no:\n%s", name, strings.TrimSpace(res.Tail)), nil
+}
+
+// checkout makes a checkout as lines have it, with what wf.prepare made.
+func (l *landing) checkout(ctx context.Context, commit plan.OID) (dir string, leave func(), err error) {
+	environ, err := l.engine.commandEnv()
+	if err != nil {
+		return "", nil, err
+	}
+	place, err := l.engine.newScratch(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	defer place.remove()
+	setup := check.Setup{Scratch: place.root, Environ: process.Environ(environ, "WF_REPO="+l.engine.repo())}
+	leave, err = l.engine.runCode(ctx, &setup, l.snap, func(context.Context, bool) (plan.OID, error) { return commit, nil })
+	if err != nil {
+		return "", nil, err
+	}
+	dir, err = setup.Checkout(ctx, false)
+	return dir, leave, err
 }

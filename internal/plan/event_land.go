@@ -37,7 +37,8 @@ const (
 // Outcome says for people what became of the version.
 func (l *Landing) Outcome() string {
 	if l.Commit == "" {
-		return fmt.Sprintf("%s did not land: %s", l.ArtifactID, plain.Line(l.Reason))
+		why, _, _ := strings.Cut(l.Reason, "\n") // what a hook prints may follow
+		return fmt.Sprintf("%s did not land: %s", l.ArtifactID, plain.Line(why))
 	}
 	return fmt.Sprintf("%s landed on %s as %.12s", l.ArtifactID, plain.Line(l.Branch), l.Commit)
 }
