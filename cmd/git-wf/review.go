@@ -124,6 +124,13 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if ids := check.Wholly(rev); len(ids) > 0 {
 		fmt.Fprintf(e.stdout, "passed on your word: %s\n", plain.Line(strings.Join(ids, ", ")))
 	}
+	unmet, err := eng.Unmet(c.Context, done.Snapshot, t.TaskID)
+	if err != nil {
+		return err
+	}
+	if unmet != "" {
+		fmt.Fprintln(e.stdout, unmet)
+	}
 	return e.printNextOf(c.Context, eng, snap.ID)
 }
 

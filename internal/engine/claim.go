@@ -318,8 +318,16 @@ func (e *Engine) record(ctx context.Context, id plan.ID, task plan.TaskID, ev pl
 	batch *gitstore.Batch,
 	says func(plan.Change) string) error {
 	done, err := e.append(ctx, id, ev, h, batch)
-	if err == nil {
-		e.report(task, says(done.Change))
+	if err != nil {
+		return err
+	}
+	e.report(task, says(done.Change))
+	if _, isReview := ev.(plan.AddReview); !isReview {
+		return nil
+	}
+	unmet, err := e.Unmet(ctx, done.Snapshot, task)
+	if unmet != "" {
+		e.report(task, unmet)
 	}
 	return err
 }

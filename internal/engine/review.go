@@ -95,12 +95,12 @@ func checkOf(p *plan.Plan, action plan.TaskID) plan.TaskID {
 }
 
 // conclusion is the engine's verdict or, if a person has the last word and no MUST failed, what it saw; says describes
-// the event once it is recorded.
+// the event once it is recorded. Where no list names the engine and the policy wants people, a person has it.
 func (e *Engine) conclusion(s *plan.State, subject check.Subject, results []plan.CriterionResult,
 	session string) (ev plan.Event, says func(plan.Change) string) {
 	t := s.Tasks[subject.Task.TaskID]
 	alone := len(results) == len(t.AcceptanceCriteria) && s.RubricOf(t.TaskID) == nil && t.Judges == nil &&
-		!e.isRead(s, t, subject.Artifact)
+		!e.isRead(s, t, subject.Artifact) && (len(s.Reviewers(t.TaskID)) > 0 || e.people(t.Task) == 0)
 	if !s.MayReview(t.TaskID, plan.ReviewerChecks) || !alone && !failedAny(results) {
 		return e.checked(subject, results), func(c plan.Change) string { return what(c) + "; a reviewer has the last word" }
 	}

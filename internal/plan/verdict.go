@@ -115,6 +115,16 @@ func (s *State) MayReview(id TaskID, reviewer string) bool {
 	return slices.Contains(names, ReviewerPerson) || onlyEngine && (s.Tasks[id].hasManual() || s.RubricOf(id) != nil)
 }
 
+// AskPerson is the command with which one more person approves the task's version, and what lets them where its
+// reviewers are others.
+func (s *State) AskPerson(id TaskID) string {
+	review := fmt.Sprintf("git wf review %s --approve", id)
+	if c := s.CheckOf(id); c != nil && !s.MayReview(id, "") {
+		review += fmt.Sprintf("; git wf plan --amend -f FILE puts %s among the reviewers of %s", ReviewerPerson, c.TaskID)
+	}
+	return review
+}
+
 // Seats are those of a task's reviewers that are roles of the plan. Each is one reviewer, whoever speaks for it.
 func (s *State) Seats(id TaskID) []string {
 	if len(s.Plan.Roles) == 0 {
