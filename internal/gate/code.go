@@ -62,18 +62,20 @@ func (g *Gate) ofCode() *code {
 // coded is a commit, or the index, that differs from a parent at protected paths.
 type coded struct {
 	tree
-	guard   *guard
-	root    plan.OID // its root tree
-	parents []plan.OID
-	roots   []plan.OID // the parents' root trees; "" if there is no parent
-	paths   []string   // that differ from a parent, and need an approval
-	named   []changeName
-	exempt  map[int]bool // the eras whose history has the commit
+	guard      *guard
+	root       plan.OID // its root tree
+	parents    []plan.OID
+	roots      []plan.OID      // the parents' root trees; "" if there is no parent
+	paths      []string        // that differ from a parent, and need an approval
+	redirected map[string]bool // all that differ: whether a link or a submodule comes or goes there
+	named      []changeName
+	exempt     map[int]bool // the eras whose history has the commit
 }
 
 // needs reports whether a path may change only as approved, at this commit.
 func (d *coded) needs(path string) bool {
-	era, protected := d.guard.began(path)
+	redirects, differs := d.redirected[path]
+	era, protected := d.guard.began(path, redirects || !differs)
 	return protected && !d.exempt[era]
 }
 
@@ -333,6 +335,7 @@ func (c *code) treesOf(ctx context.Context, all []visit) (map[plan.OID]plan.OID,
 // compareCode finds the protected paths in which a commit differs from any parent. A malformed tree is a finding.
 func (c *code) compareCode(ctx context.Context, d *coded, r *Report) error {
 	seen := map[string]bool{}
+	d.redirected = map[string]bool{}
 	for _, parent := range d.roots {
 		if parent == d.root {
 			continue
@@ -356,6 +359,7 @@ func (c *code) compareCode(ctx context.Context, d *coded, r *Report) error {
 				seen[ch.Path] = true
 				d.paths = append(d.paths, ch.Path)
 			}
+			d.redirected[ch.Path] = d.redirected[ch.Path] || ch.redirects()
 		}
 	}
 	slices.Sort(d.paths)
@@ -372,7 +376,7 @@ func (c *code) diffTrees(ctx context.Context, before, after plan.OID) ([]Change,
 	}
 	d := &differ{g: c.Gate, skip: c.guard.skips}
 	err := d.level(ctx, []pair{{old: top(before), new: top(after)}})
-	d.changes = slices.DeleteFunc(d.changes, func(ch Change) bool { return !c.guard.protects(ch.Path) })
+	d.changes = slices.DeleteFunc(d.changes, func(ch Change) bool { return !c.guard.covers(ch.Path, ch.redirects()) })
 	return d.changes, d.flaws, err
 }
 

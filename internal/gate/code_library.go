@@ -310,7 +310,7 @@ func (c *code) turnsOf(ctx context.Context, version plan.OID) (map[string]turn, 
 	}
 	turns := map[string]turn{}
 	for _, ch := range d.changes {
-		if c.guard.protects(ch.Path) {
+		if c.guard.covers(ch.Path, ch.redirects()) {
 			turns[ch.Path] = turn{fileOf(ch.was), threeway.Entry{Mode: ch.Mode, OID: ch.OID}}
 		}
 	}

@@ -19,26 +19,6 @@ type guard struct {
 	older []patterns   // those of all eras but the last
 }
 
-// began returns the era in which a path's protection began, the newest in a row that protect it, as an index of eras.
-// The path needs an approval at a commit that the era's commits do not contain. false: it is not protected.
-func (g guard) began(path string) (era int, protected bool) {
-	if !g.protects(path) {
-		return 0, false
-	}
-	era = len(g.older)
-	for era > 0 && g.older[era-1].protects(path) {
-		era--
-	}
-	return era, true
-}
-
-// patterns say which paths are protected.
-type patterns struct {
-	rules []policy.ChangeRule
-	heads []string
-	dirs  [][]string // that hold protected code, by their components
-}
-
 func newGuard(c policy.Changes) guard {
 	eras := c.Eras()
 	g := guard{patterns: newPatterns(c), eras: eras}
@@ -48,38 +28,58 @@ func newGuard(c policy.Changes) guard {
 	return g
 }
 
-func newPatterns(c policy.Changes) patterns {
-	g := patterns{rules: c.Rules(), heads: c.Heads()}
-	for _, r := range g.rules {
-		n := r.Literal()
-		if n == len(r.Parts) && !r.Below {
-			n--
-		}
-		if !r.Except && n > 0 {
-			g.dirs = append(g.dirs, r.Parts[:n])
-		}
+// began returns the era in which a path's protection began, the newest in a row that protect it, as an index of eras.
+// The path needs an approval at a commit that the era's commits do not contain. false: it is not protected.
+func (g guard) began(path string, redirects bool) (era int, protected bool) {
+	if !g.covers(path, redirects) {
+		return 0, false
 	}
-	return g
+	era = len(g.older)
+	for era > 0 && g.older[era-1].covers(path, redirects) {
+		era--
+	}
+	return era, true
 }
 
-// protects reports whether only approved changes may alter a path. A rule also matches what some file system takes for
-// a path that it names; an exception matches only what it says. What stands in place of a directory that holds
-// protected code is protected, too: a link there leads elsewhere.
-func (g patterns) protects(path string) bool {
+// patterns say which paths are protected.
+type patterns struct {
+	rules []policy.ChangeRule
+	heads []string
+}
+
+func newPatterns(c policy.Changes) patterns { return patterns{c.Rules(), append(c.Heads(), c.Around()...)} }
+
+// protects reports whether only approved changes may alter a file.
+func (g patterns) protects(path string) bool { return g.covers(path, false) }
+
+// covers reports whether only approved changes may alter a path; redirects says that it is a link or a submodule, or
+// was one. A rule also matches what some file system takes for a path that it names; an exception matches only what it
+// says. Protected, too, is what decides what becomes of protected code: whatever stands in place of a directory that a
+// rule names, a link or a submodule in place of one that it may go through, and the attributes and modules of git.
+func (g patterns) covers(path string, redirects bool) bool {
 	names := strings.Split(path, "/")
 	plain := strings.Split(strings.ReplaceAll(path, `\`, "/"), "/")
+	dir, base := plain[:len(plain)-1], plain[len(plain)-1]
+	attributes := hooks.AlikeName(policy.Attributes, base)
+	modules := len(dir) == 0 && hooks.AlikeName(policy.Modules, base)
 	in := false
 	for _, r := range g.rules {
 		switch {
 		case r.Except && in:
 			in = !r.Matches(names, glob.Match)
 		case !r.Except && !in:
-			in = r.Matches(names, glob.Match) || r.Matches(plain, alikePart)
+			in = modules || r.Matches(names, glob.Match) || r.Matches(plain, alikePart) ||
+				attributes && r.Through(dir, alikePart) ||
+				(redirects || len(plain) <= r.Literal()) && r.Through(plain, alikePart)
 		}
 	}
-	return in || slices.ContainsFunc(g.dirs, func(dir []string) bool {
-		return len(plain) <= len(dir) && slices.EqualFunc(dir[:len(plain)], plain, hooks.AlikeName)
-	})
+	return in
+}
+
+// redirects reports whether a link or a submodule comes or goes: what is below it is elsewhere.
+func (c Change) redirects() bool {
+	const link, module = "120000", "160000"
+	return c.Mode == link || c.Mode == module || c.was.mode == link || c.was.mode == module
 }
 
 // alikePart reports whether some file system may take a name for one that a part of a pattern matches.
@@ -121,6 +121,9 @@ func (c *code) afterProtection(ctx context.Context, all []*coded) ([]*coded, err
 
 // after returns the commits that an era's commits do not contain. What is not here exempts nothing.
 func (c *code) after(ctx context.Context, era policy.Era, commits []*coded) (map[plan.OID]bool, error) {
+	if len(commits) == 0 {
+		return nil, nil
+	}
 	var stdin strings.Builder
 	for _, d := range commits {
 		stdin.WriteString(string(d.commit) + "\n")

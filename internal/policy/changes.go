@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,6 +154,19 @@ func (r ChangeRule) Matches(names []string, same func(part, name string) bool) b
 	}
 }
 
+// Through reports whether the rule may match something below a directory, as Matches compares components.
+func (r ChangeRule) Through(dir []string, same func(part, name string) bool) bool {
+	for i, part := range r.Parts {
+		if part == anyDirs || i == len(dir) {
+			return true
+		}
+		if !same(part, dir[i]) {
+			return false
+		}
+	}
+	return true
+}
+
 // Top is the head of a pattern that may match anywhere.
 const Top = "."
 
@@ -173,10 +187,36 @@ func (c Changes) Heads() []string {
 	return slices.Compact(heads)
 }
 
-// Watched are the directories that hooks must look at: the protected roots, and the heads of the protected code.
+// The files of git that decide what becomes of others.
+const (
+	Attributes = ".gitattributes" // of the directory and those below it
+	Modules    = ".gitmodules"    // at the top
+)
+
+// Around are such files outside of the heads: of every directory above one, and of the submodules.
+func (c Changes) Around() []string {
+	heads := c.Heads()
+	if len(heads) == 0 || heads[0] == Top {
+		return nil
+	}
+	files := []string{Modules}
+	for _, h := range heads {
+		for dir := path.Dir(h); ; dir = path.Dir(dir) {
+			files = append(files, path.Join(dir, Attributes))
+			if dir == "." {
+				break
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// Watched are the paths that hooks must look at: the protected roots, and the heads of the protected code with what is
+// around them.
 func (p *Policy) Watched() []string {
 	dirs := p.RootPaths()
-	for _, h := range p.Changes.Heads() {
+	for _, h := range append(p.Changes.Heads(), p.Changes.Around()...) {
 		if !slices.Contains(dirs, h) {
 			dirs = append(dirs, h)
 		}
