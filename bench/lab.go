@@ -118,7 +118,8 @@ func (l *lab) repo(ctx context.Context, name, stream string) (string, error) {
 	if _, err := l.git(ctx, dir, strings.NewReader(stream), "fast-import", "--quiet"); err != nil {
 		return "", err
 	}
-	return dir, l.steps(ctx, dir, []string{"git", "reset", "-q", "--hard", "refs/heads/main"})
+	return dir, l.steps(ctx, dir, []string{"git", "reset", "-q", "--hard", "refs/heads/main"},
+		[]string{"git", "config", "wf.policy", "none"})
 }
 
 // importCommit begins a commit in a git fast-import stream.

@@ -116,6 +116,7 @@ func TestVendors(t *testing.T) {
 			for _, role := range []string{"planner", "reviewer"} {
 				r.Git("config", "wf."+role, "bot")
 			}
+			r.Git("config", "wf.policy", "none")
 			if v.plans {
 				w.run("plan", "Write a greeting of three words.")
 			} else {

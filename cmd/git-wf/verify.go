@@ -53,10 +53,14 @@ func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
 		note, err = replacedNote(c.Context, store)
 		replaced <- err
 	}()
-	g, err := gateOf(c.Context, store)
+	policy, err := store.Policy(c.Context)
+	if err == nil && policy.Commit == "" {
+		err = mayLackPolicy(c.Context, store)
+	}
 	if err != nil {
 		return err
 	}
+	g := gate.New(store, policy)
 	var report *gate.Report
 	switch {
 	case rev == "":
@@ -94,6 +98,29 @@ func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	return fault.Refused("", "%q selects no commit", rev)
+}
+
+// mayLackPolicy refuses to judge without a policy, unless this repository is known to have none: a clone gets no such
+// ref by itself, and what is missing is no leave.
+func mayLackPolicy(ctx context.Context, store *gitstore.Store) error {
+	word, _, err := store.Config(ctx, "wf.policy")
+	if err != nil {
+		return err
+	}
+	fetched, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "refs/workflow-remotes/*/policy")
+	if err != nil || fetched == "" && word == "none" {
+		return err
+	}
+	remotes, err := store.Git(ctx, "remote")
+	if err != nil {
+		return err
+	}
+	hint := "git wf init"
+	if names := strings.Fields(remotes); len(names) > 0 {
+		hint = fmt.Sprintf("git fetch %s %s:%s; where the remote has none, git wf init says so", names[0], gitstore.PolicyRef,
+			gitstore.PolicyRef)
+	}
+	return fault.Usage(hint, "the policy is not here, so nobody knows what it protects")
 }
 
 // replacedNote warns that git shows other objects than those that are judged; "" if it does not.

@@ -47,7 +47,9 @@ type patterns struct {
 	heads []string
 }
 
-func newPatterns(c policy.Changes) patterns { return patterns{c.Rules(), append(c.Heads(), c.Around()...)} }
+func newPatterns(c policy.Changes) patterns {
+	return patterns{c.Rules(), append(c.Heads(), c.Around()...)}
+}
 
 // protects reports whether only approved changes may alter a file.
 func (g patterns) protects(path string) bool { return g.covers(path, false) }

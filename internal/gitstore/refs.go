@@ -388,16 +388,10 @@ func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit
 	if has, err := s.holds(ctx, id, tip, commit); err != nil || has == HasPlan {
 		return has, err
 	}
-	out, err := s.Git(ctx, "ls-remote", "--end-of-options", remote, RefName(id))
-	if err != nil {
+	if tip, err = s.RemoteRef(ctx, remote, RefName(id)); err != nil {
 		return HasNot, err
 	}
-	for line := range strings.Lines(out) {
-		if oid, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref == RefName(id) { // it lists longer names, too
-			return s.holds(ctx, id, plan.OID(oid), commit)
-		}
-	}
-	return HasNot, nil
+	return s.holds(ctx, id, tip, commit)
 }
 
 // holds reports whether a plan at a tip contains a commit or, after a prune in between, all of the plan that is here.

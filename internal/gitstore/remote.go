@@ -30,17 +30,22 @@ func (s *Store) RemoteOf(ctx context.Context, branch string) (string, error) {
 	return "", err
 }
 
+// RemoteRef asks a remote for the value of a ref; "" if it has none.
+func (s *Store) RemoteRef(ctx context.Context, remote, ref string) (plan.OID, error) {
+	out, err := s.Git(ctx, "ls-remote", "--end-of-options", remote, ref)
+	for line := range strings.Lines(out) {
+		if oid, name, _ := strings.Cut(strings.TrimSpace(line), "\t"); name == ref { // it lists longer names, too
+			return plan.OID(oid), err
+		}
+	}
+	return "", err
+}
+
 // RemoteTip asks a remote for the tip of a branch and fetches it if it is not here; "" if the remote has no such
 // branch.
 func (s *Store) RemoteTip(ctx context.Context, remote, branch string) (plan.OID, error) {
 	ref := "refs/heads/" + branch
-	out, err := s.Git(ctx, "ls-remote", "--end-of-options", remote, ref)
-	var tip plan.OID
-	for line := range strings.Lines(out) {
-		if oid, name, _ := strings.Cut(strings.TrimSpace(line), "\t"); name == ref { // it lists longer names, too
-			tip = plan.OID(oid)
-		}
-	}
+	tip, err := s.RemoteRef(ctx, remote, ref)
 	if err != nil || tip == "" {
 		return "", err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"strings"
+
+	"gitwf/internal/gitstore"
 )
 
 // serverSettings make git itself refuse what no git would write, before it asks the hook: trees that programs read
@@ -50,7 +52,32 @@ func (s Setup) Settle(ctx context.Context) (changed bool, err error) {
 		}
 		changed = changed || did
 	}
-	return changed, nil
+	did, err := s.settlePolicy(ctx)
+	return changed || did, err
+}
+
+// settlePolicy records that there is no policy where neither this repository nor a remote has one: a clone that lacks
+// the ref can't know. A remote that does not answer has one, for all that is known.
+func (s Setup) settlePolicy(ctx context.Context) (changed bool, err error) {
+	const key, none = "wf.policy", "none"
+	here, err := s.Store.Ref(ctx, gitstore.PolicyRef)
+	if err != nil || here != "" {
+		return false, err
+	}
+	remotes, err := s.Store.Git(ctx, "remote")
+	if err != nil {
+		return false, err
+	}
+	for _, remote := range strings.Fields(remotes) {
+		tip, err := s.Store.RemoteRef(ctx, remote, gitstore.PolicyRef)
+		switch {
+		case tip != "" && s.has(ctx, key, none):
+			return true, s.config(ctx, "--unset-all", key)
+		case err != nil || tip != "":
+			return false, ctx.Err()
+		}
+	}
+	return s.add(ctx, key, none)
 }
 
 // settings are keys and values: they keep the plans' refs out of git log's decorations, and have a fetch bring a

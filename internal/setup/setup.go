@@ -74,6 +74,9 @@ func (s Setup) Server(ctx context.Context, force bool) (hooks.Report, error) {
 	if err != nil {
 		return report, err
 	}
+	if _, err := s.settlePolicy(ctx); err != nil {
+		return report, err
+	}
 	for _, key := range serverSettings {
 		did, err := s.setTrue(ctx, key)
 		if err != nil {
