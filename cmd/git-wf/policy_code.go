@@ -60,9 +60,6 @@ func notProtected(name string) error {
 
 // policySince exempts the history of the named branches so far.
 func (e *env) policySince(c *cli.Context, store *gitstore.Store) error {
-	if c.Args().Present() {
-		return usage("since takes no argument; --branch NAME names a branch")
-	}
 	return e.beginEra(c, store, "judge code from now on", func(next *policy.Changes) error {
 		if len(next.Paths) == 0 {
 			return errNoCode
@@ -75,7 +72,7 @@ func (e *env) policySince(c *cli.Context, store *gitstore.Store) error {
 var errNoCode = fault.Refused("git wf policy protect --changes 'src/**'", "the policy protects no code")
 
 // beginEra changes what the policy says of code. If other patterns hold from now on, it records the tips of the named
-// branches, and prints what that exempts: where their history was not judged so far, it will not be.
+// branches, and prints what that exempts where they protect more.
 func (e *env) beginEra(c *cli.Context, store *gitstore.Store, subject string, edit func(*policy.Changes) error) error {
 	var tips []gitstore.Tip
 	var next policy.Changes
@@ -93,47 +90,44 @@ func (e *env) beginEra(c *cli.Context, store *gitstore.Store, subject string, ed
 			p.Changes = policy.Changes{}
 			return nil
 		}
-		if tips = nil; len(next.Since) == 0 || policy.Widens(p.Changes.Paths, next.Paths) {
+		tips = nil
+		if eras := next.Eras(); len(eras) > len(next.Since) {
 			if tips, err = store.NamedTips(c.Context, next); err != nil {
 				return err
 			}
-		}
-		next.Since = next.Eras()
-		for _, tip := range tips {
-			era := &next.Since[len(next.Since)-1]
-			era.Commits = append(era.Commits, tip.Commit)
+			for _, tip := range tips {
+				era := &eras[len(eras)-1]
+				era.Commits = append(era.Commits, tip.Commit)
+			}
+			next.Since = eras
 		}
 		p.Changes = next
 		return nil
 	})
-	if err != nil {
-		return err
-	}
 	for _, tip := range tips {
-		fmt.Fprintln(e.stdout, plain.Line(fmt.Sprintf("not judged where the protection is new: %s %.7s %q and its history, %s",
-			tip.Branch, tip.Commit, tip.Subject, plain.Count(tip.History, "commit"))))
+		if err == nil {
+			fmt.Fprintln(e.stdout, plain.Line(fmt.Sprintf("not judged where the protection is new: %s %.7s %q, %s",
+				tip.Branch, tip.Commit, tip.Subject, plain.Count(tip.History, "commit"))))
+		}
 	}
-	return nil
+	return err
 }
 
 // branches adds those that the user names. A policy that names none gets the one that changes land on, and that which
 // is checked out.
 func branches(c *cli.Context, store *gitstore.Store, named []string) ([]string, error) {
-	more, all := c.StringSlice("branch"), slices.Clone(named)
+	all := slices.Concat(named, c.StringSlice("branch"))
 	if len(named) == 0 {
 		trunk, _, err := store.Trunk(c.Context)
 		if err != nil {
 			return nil, err
 		}
 		head, _ := store.Git(c.Context, "symbolic-ref", "--quiet", "--short", "HEAD") // fails where HEAD is detached
-		more = append([]string{trunk, head}, more...)
+		all = append(slices.DeleteFunc([]string{trunk, head}, func(name string) bool {
+			return name == "" || strings.HasPrefix(name, policy.WorkBranches)
+		}), all...)
 	}
-	for _, name := range more {
-		if name != "" && !strings.HasPrefix(name, policy.WorkBranches) && !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
-	return all, nil
+	return slices.Compact(all), nil
 }
 
 // policyRevert says whether an approved change may be taken back.

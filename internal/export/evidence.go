@@ -74,17 +74,7 @@ func Prove(ctx context.Context, store signer, snap *gitstore.Snapshot, policy *g
 	e.Signed, e.policy = true, policy.KeysSince
 	e.proven, e.unproven = map[gitstore.ReviewRef]Approval{}, map[gitstore.ReviewRef]Unproven{}
 	refs := approvals(snap)
-	recorded, err := store.RecordedBy(ctx, snap, refs)
-	if err != nil {
-		return nil, err
-	}
-	var commits []plan.OID
-	for _, ref := range refs {
-		for _, r := range recorded[ref] {
-			commits = append(commits, r.Commit)
-		}
-	}
-	signatures, err := store.Signatures(ctx, policy.Keys, commits)
+	recorded, signatures, err := recordedBy(ctx, store, snap, refs, policy.Keys)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +91,22 @@ func Prove(ctx context.Context, store signer, snap *gitstore.Snapshot, policy *g
 	}
 	e.Snapshot = e.counted()
 	return e, nil
+}
+
+// recordedBy finds the commits that recorded reviews and, under keys, their signatures.
+func recordedBy(ctx context.Context, store signer, snap *gitstore.Snapshot, refs []gitstore.ReviewRef, keys []policy.Key) (
+	recorded map[gitstore.ReviewRef][]gitstore.Recorded, signatures map[plan.OID]gitstore.Signature, err error) {
+	if recorded, err = store.RecordedBy(ctx, snap, refs); err != nil || len(keys) == 0 {
+		return recorded, nil, err
+	}
+	var commits []plan.OID
+	for _, ref := range refs {
+		for _, r := range recorded[ref] {
+			commits = append(commits, r.Commit)
+		}
+	}
+	signatures, err = store.Signatures(ctx, keys, commits)
+	return recorded, signatures, err
 }
 
 // approvals lists the approvals of deliverables.

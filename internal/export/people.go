@@ -62,21 +62,9 @@ func approvalsOf(ctx context.Context, store signer, snap *gitstore.Snapshot, p *
 			}
 		}
 	}
-	recorded, err := store.RecordedBy(ctx, snap, newest)
+	recorded, signatures, err := recordedBy(ctx, store, snap, newest, p.Keys)
 	if err != nil {
 		return nil, err
-	}
-	var commits []plan.OID
-	for _, by := range recorded {
-		for _, r := range by {
-			commits = append(commits, r.Commit)
-		}
-	}
-	signatures := map[plan.OID]gitstore.Signature{}
-	if len(p.Keys) > 0 {
-		if signatures, err = store.Signatures(ctx, p.Keys, commits); err != nil {
-			return nil, err
-		}
 	}
 	given := map[Version][]policy.Approval{}
 	for _, ref := range newest {

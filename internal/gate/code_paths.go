@@ -131,14 +131,10 @@ func (c *code) after(ctx context.Context, era policy.Era, commits []*coded) (map
 		stdin.WriteString(string(d.commit) + "\n")
 	}
 	for _, oid := range era.Commits {
-		if _, err := c.store.Git(ctx, "cat-file", "-e", string(oid)+"^{commit}"); err == nil {
-			stdin.WriteString("^" + string(oid) + "\n")
-		} else if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+		stdin.WriteString("^" + string(oid) + "\n")
 	}
 	out, err := c.store.GitIn(ctx, gitstore.Invocation{
-		Args: []string{"rev-list", "--stdin"}, Stdin: strings.NewReader(stdin.String()),
+		Args: []string{"rev-list", "--ignore-missing", "--stdin"}, Stdin: strings.NewReader(stdin.String()),
 	})
 	later := map[plan.OID]bool{}
 	for oid := range strings.FieldsSeq(string(out)) {

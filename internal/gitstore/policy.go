@@ -49,15 +49,15 @@ func (s *Store) NamedTips(ctx context.Context, c policy.Changes) ([]Tip, error) 
 	var tips []Tip
 	for line := range strings.Lines(out) {
 		f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
-		if len(f) == 3 && c.Names(f[1]) {
-			count, err := s.Git(ctx, "rev-list", "--count", f[0])
-			if err != nil {
-				return nil, fmt.Errorf("count the commits of %s: %w", f[1], err)
-			}
-			tip := Tip{Branch: f[1], Commit: plan.OID(f[0]), Subject: f[2]}
-			tip.History, _ = strconv.Atoi(count)
-			tips = append(tips, tip)
+		if len(f) < 3 || !c.Names(f[1]) {
+			continue
 		}
+		count, err := s.Git(ctx, "rev-list", "--count", f[0])
+		if err != nil {
+			return nil, err
+		}
+		n, _ := strconv.Atoi(count)
+		tips = append(tips, Tip{f[1], plan.OID(f[0]), f[2], n})
 	}
 	return tips, nil
 }

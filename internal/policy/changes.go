@@ -59,22 +59,6 @@ func (c Changes) Eras() []Era {
 	return append(slices.Clone(c.Since), Era{Paths: c.Paths})
 }
 
-// Widens reports whether patterns may protect more than others did. They do not if patterns are gone, or exceptions
-// were added.
-func Widens(before, patterns []string) bool {
-	isException := func(p string) bool { return strings.HasPrefix(p, "!") }
-	for _, p := range patterns {
-		i := slices.Index(before, p)
-		switch {
-		case i >= 0 && !slices.ContainsFunc(before[:i], isException):
-			before = before[i+1:]
-		case i >= 0 || !isException(p):
-			return true
-		}
-	}
-	return slices.ContainsFunc(before, isException)
-}
-
 // Names reports whether the policy names a branch. It never names one of those that git wf start makes.
 func (c Changes) Names(branch string) bool {
 	return !strings.HasPrefix(branch, WorkBranches) &&
