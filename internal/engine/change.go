@@ -104,7 +104,7 @@ func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore
 	}
 	var there map[plan.TaskID]gitstore.LandedCommit
 	if len(below) > 0 && first != on {
-		if there, err = e.Store.LandedOn(ctx, snap.ID, first, on); err != nil {
+		if there, err = e.Store.LandedOn(ctx, snap, first, on); err != nil {
 			return base, nil, err
 		}
 	}

@@ -258,7 +258,7 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.there, err = e.Store.LandedOn(ctx, l.snap.ID, first, l.tip); err != nil {
+	if l.there, err = e.Store.LandedOn(ctx, l.snap, first, l.tip); err != nil {
 		return nil, err
 	}
 	wanted := s.Changes(l.options.Tasks...)

@@ -19,6 +19,14 @@ const landLines = "wf.land.lines"
 // key names a version's task among those of all plans.
 func (c *arrival) key() string { return string(c.snap.ID) + "/" + string(c.TaskID) }
 
+// undoes is the key of the task whose change the version takes back; "" if it takes none back.
+func (c *arrival) undoes() string {
+	if u := c.task.DeliverableSpec.Undoes; u != nil {
+		return string(u.PlanID) + "/" + string(u.TaskID)
+	}
+	return ""
+}
+
 func (c *arrival) changes() map[string]bool {
 	if c.paths == nil {
 		c.paths = map[string]bool{}
@@ -115,7 +123,7 @@ func (l *landing) landedLines(ctx context.Context, group []arrival) (lines []lin
 				givenUp[string(c.snap.ID)+"/"+name] = "superseded by " + string(c.TaskID) + ":" + k.ID
 			}
 		}
-		if of := undoes(c.snap.Plan); of != "" && c.commit == "" {
+		if of := c.undoes(); of != "" && c.commit == "" {
 			undone, givenUp[of] = of, "taken back"
 		} else if c.at.After(undos[of]) {
 			undos[of] = c.at

@@ -146,15 +146,6 @@ func (u *Undoing) what() string {
 	return fmt.Sprintf("Take back %s %s of %s", u.Task, u.Artifact, u.Of)
 }
 
-// undoes returns which task's change a plan takes back, "" for any other plan: as arrival.key has it.
-func undoes(p *plan.Plan) string {
-	var task, version, of string
-	if n, _ := fmt.Sscanf(p.TopTask, "Take back %s %s of %s", &task, &version, &of); n != 3 || p.Task(UndoTask) == nil {
-		return ""
-	}
-	return strings.TrimSuffix(of, ".") + "/" + task
-}
-
 // Document is the plan that takes the change back, as a person could have written it: one task, reviewed like any
 // other.
 func (u *Undoing) Document() []byte {

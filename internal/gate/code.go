@@ -253,8 +253,10 @@ func (c *code) studyAll(ctx context.Context, all []visit) error {
 			return err
 		}
 	}
-	if _, err := c.afterProtection(ctx, slices.Clone(touching)); err != nil {
-		return err
+	if len(c.guard.eras) > 1 { // else the walk has left out what is older
+		if _, err := c.afterProtection(ctx, slices.Clone(touching)); err != nil {
+			return err
+		}
 	}
 	for i, v := range all {
 		for _, p := range v.parents {

@@ -86,29 +86,47 @@ func (s *Store) Makers(ctx context.Context, snap *Snapshot) (map[string]plan.Act
 	return makers, err
 }
 
-// LandedCommit is a commit that says it brought a version to a branch.
+// LandedCommit is a commit that brought a version to a branch.
 type LandedCommit struct {
 	Version        string
 	Commit, Parent plan.OID
 }
 
-// LandedOn returns the versions of a plan that commits between base and tip say they brought, by task. Landing goes
-// by that; it proves nothing.
-func (s *Store) LandedOn(ctx context.Context, id plan.ID, base, tip plan.OID) (map[plan.TaskID]LandedCommit, error) {
+// LandedOn returns the versions of a plan that commits between base and tip brought, by task. Messages say where to
+// look, and are not believed: a version that would still change what its commit has did not land there.
+func (s *Store) LandedOn(ctx context.Context, snap *Snapshot, base, tip plan.OID) (map[plan.TaskID]LandedCommit,
+	error) {
 	out, err := s.Git(ctx, "-c", "log.showSignature=false", "log", "--reverse", "--no-color", "-z", "--fixed-strings",
-		"--grep=Wf-Plan: "+string(id), "--format=%H %P%n%B", "--end-of-options", string(base)+".."+string(tip))
+		"--grep=Wf-Plan: "+string(snap.ID), "--format=%H %P%n%B", "--end-of-options", string(base)+".."+string(tip))
+	if err != nil {
+		return nil, err
+	}
 	landed := map[plan.TaskID]LandedCommit{}
+	batch := s.NewBatch()
+	defer batch.Discard()
 	for entry := range strings.SplitSeq(out, "\x00") {
 		ids, message, _ := strings.Cut(entry, "\n")
 		commit, parents, _ := strings.Cut(ids, " ")
 		parent, _, _ := strings.Cut(parents, " ")
 		for _, b := range Brings(message) {
-			if b.Plan == id {
+			version, recorded := snap.Records.Of(b.Task).Version(plan.VersionNumber(b.Artifact))
+			if b.Plan != snap.ID || !recorded {
+				continue
+			}
+			has, err := s.TreeOf(ctx, plan.OID(commit))
+			if err != nil {
+				return nil, err
+			}
+			again, conflicts, err := batch.ApplyChange(ctx, version.Files, has)
+			if err != nil {
+				return nil, err
+			}
+			if again == has || len(conflicts) > 0 { // a squash has changed it further
 				landed[b.Task] = LandedCommit{b.Artifact, plan.OID(commit), plan.OID(parent)}
 			}
 		}
 	}
-	return landed, err
+	return landed, nil
 }
 
 // Lands is a version that a commit is to bring, and the review that approved it.
