@@ -23,14 +23,17 @@ import (
 // code judges the protected code of commits.
 type code struct {
 	*Gate
-	guard    guard
-	batch    *gitstore.Batch // what merging makes; it is never written
-	lib      library
-	merged   map[[3]threeway.Entry]mergedEntry
-	ledgers  map[plan.OID]*ledger  // of the commits that were judged
-	outcomes map[plan.OID]*outcome // of those of them that touch protected code
-	judging  map[plan.OID]bool     // commits that must be judged, whatever earlier judgements left
-	open     map[plan.OID]bool     // commits with something in their history that nothing explains
+	guard     guard
+	batch     *gitstore.Batch // what merging makes; it is never written
+	lib       library
+	merged    map[[3]threeway.Entry]mergedEntry
+	ledgers   map[plan.OID]*ledger  // of the commits that were judged
+	outcomes  map[plan.OID]*outcome // of those of them that touch protected code
+	judging   map[plan.OID]bool     // commits that must be judged, whatever earlier judgements left
+	open      map[plan.OID]bool     // commits with something in their history that nothing explains
+	visits    map[plan.OID]visit    // commits that were read already
+	plans     map[plan.ID]keptPlan  // what is kept of plans; nil until all are read
+	plansRead bool                  // a plan was read that is not kept as it is
 }
 
 // Landed is an approved change that a commit brings, or takes back.
@@ -54,6 +57,7 @@ func (g *Gate) ofCode() *code {
 			Gate: g, guard: newGuard(g.policy.Changes), batch: g.store.NewBatch(), lib: newLibrary(),
 			merged: map[[3]threeway.Entry]mergedEntry{}, ledgers: map[plan.OID]*ledger{},
 			outcomes: map[plan.OID]*outcome{}, judging: map[plan.OID]bool{}, open: map[plan.OID]bool{},
+			visits: map[plan.OID]visit{},
 		}
 	}
 	return g.code
@@ -132,7 +136,7 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 		if len(d.paths) > 0 {
 			touching = append(touching, d)
 		}
-		c.judging[v.commit] = true
+		c.judging[v.commit], c.visits[v.commit] = true, v
 	}
 	if touching, err = c.afterProtection(ctx, touching); err != nil || len(touching) == 0 {
 		return err
@@ -174,6 +178,9 @@ func (c *code) inForce(ctx context.Context, all []visit, r *Report) error {
 			return err
 		}
 		had = append(had, l)
+		if err := c.keep(oid); err != nil {
+			return err
+		}
 	}
 	lapsed := map[changeName]bool{}
 	for _, end := range endsOf(all) {
@@ -214,6 +221,9 @@ func (c *code) inForce(ctx context.Context, all []visit, r *Report) error {
 func (c *code) landedBefore(ctx context.Context, l *landing) (bool, error) {
 	if c.moving || l.lapsed != whySetAside {
 		return false, nil
+	}
+	if err := c.prove(ctx, l.change); err != nil {
+		return false, err
 	}
 	all, err := export.DocumentsOf(ctx, c.store, l.snap, l.task).Landings()
 	return slices.ContainsFunc(all, func(r plan.Landing) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,8 +14,8 @@ import (
 	"gitwf/internal/threeway"
 )
 
-// Ledgers of tips are kept in the git directory, so that what is judged next costs what is new. None comes with a push.
-// A kept ledger counts under the policy that it was made under, and as long as no version has come that could explain
+// What plans approve, and the ledgers of tips, are kept in the git directory, so that what is judged next costs what is
+// new. None of it comes with a push. What a plan approves counts for its tip and the policy. A kept ledger counts under the policy that it was made under, and as long as no version has come that could explain
 // its commit otherwise.
 
 // keptLedger is the file. Versions are PLAN/TASK/vN/TREE.
@@ -33,7 +34,93 @@ type keptStack struct {
 type keptLanding struct {
 	Version string               `json:"version"`
 	At      plan.OID             `json:"at"`
-	Effect  map[string][4]string `json:"effect"` // modes and ids before and after, by path
+	Effect  map[string][4]string `json:"effect"`
+	Moves   map[string]string    `json:"moves,omitempty"`
+}
+
+// keptPlan is what a plan's tip says of the versions that change protected code.
+type keptPlan struct {
+	Tip      plan.OID      `json:"tip"`
+	Versions []keptVersion `json:"versions"`
+}
+
+type keptVersion struct {
+	Task   plan.TaskID          `json:"task"`
+	N      int                  `json:"n"`
+	Tree   plan.OID             `json:"tree"`
+	Turns  map[string][4]string `json:"turns"`
+	Moves  map[string]string    `json:"moves,omitempty"`
+	Undoes *plan.Undo           `json:"undoes,omitempty"`
+	Never  string               `json:"never,omitempty"`
+	Lapsed string               `json:"lapsed,omitempty"`
+}
+
+const plansFile = "changes"
+
+// readPlans reads what is kept of plans.
+func (c *code) readPlans() {
+	c.plans = map[plan.ID]keptPlan{}
+	if data, err := os.ReadFile(c.keptName(plansFile)); err == nil {
+		if json.Unmarshal(data, &c.plans) != nil {
+			c.plans = map[plan.ID]keptPlan{}
+		}
+	}
+}
+
+// keepPlans keeps them, if a plan was read that was not kept as it is.
+func (c *code) keepPlans() {
+	if !c.plansRead || c.policy.Commit == "" {
+		return
+	}
+	maps.DeleteFunc(c.plans, func(id plan.ID, _ keptPlan) bool { return !c.lib.read[id] })
+	if data, err := json.Marshal(c.plans); err == nil {
+		c.write(c.keptName(plansFile), data)
+	}
+}
+
+func (c *code) notePlan(id plan.ID, tip plan.OID, versions []*change) {
+	if c.plans == nil {
+		return
+	}
+	c.plansRead = true
+	kept := keptPlan{Tip: tip}
+	for _, ch := range versions {
+		kept.Versions = append(kept.Versions, keptVersion{
+			Task: ch.task, N: ch.version, Tree: ch.tree, Turns: packTurns(ch.turns), Moves: ch.moves, Undoes: ch.undoes,
+			Never: ch.never, Lapsed: ch.lapsed,
+		})
+	}
+	c.plans[id] = kept
+}
+
+func (c *code) takeKept(ctx context.Context, id plan.ID, kept keptPlan) error {
+	for _, v := range kept.Versions {
+		ch := &change{
+			changeName: changeName{id, v.Task, v.N}, tip: kept.Tip, tree: v.Tree, turns: unpackTurns(v.Turns), moves: v.Moves,
+			undoes: v.Undoes, never: v.Never, lapsed: v.Lapsed, unproven: v.Never != "",
+		}
+		if err := c.addChange(ctx, ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// packTurns has modes and ids before and after, by path.
+func packTurns(turns map[string]turn) map[string][4]string {
+	packed := make(map[string][4]string, len(turns))
+	for path, t := range turns {
+		packed[path] = [4]string{t.old.Mode, string(t.old.OID), t.new.Mode, string(t.new.OID)}
+	}
+	return packed
+}
+
+func unpackTurns(packed map[string][4]string) map[string]turn {
+	turns := make(map[string]turn, len(packed))
+	for path, e := range packed {
+		turns[path] = turn{threeway.Entry{Mode: e[0], OID: plan.OID(e[1])}, threeway.Entry{Mode: e[2], OID: plan.OID(e[3])}}
+	}
+	return turns
 }
 
 func (ch *change) key() string {
@@ -42,8 +129,9 @@ func (ch *change) key() string {
 
 const keptPrefix = "ledger-"
 
-func (c *code) keptName(commit plan.OID) string {
-	return filepath.Join(c.store.CommonDir(), "wf", "cache", fmt.Sprintf("%s%.16s-%s", keptPrefix, c.policy.Commit, commit))
+// keptName is the file of a commit's ledger, or another one, under the policy.
+func (c *code) keptName(of string) string {
+	return filepath.Join(c.store.CommonDir(), "wf", "cache", fmt.Sprintf("%s%.16s-%s", keptPrefix, c.policy.Commit, of))
 }
 
 // recall takes the ledger of a commit from the git directory, if one was kept there that still counts.
@@ -51,7 +139,7 @@ func (c *code) recall(ctx context.Context, commit plan.OID) (bool, error) {
 	if c.judging[commit] || c.policy.Commit == "" {
 		return false, nil
 	}
-	data, err := os.ReadFile(c.keptName(commit))
+	data, err := os.ReadFile(c.keptName(string(commit)))
 	if err != nil {
 		return false, nil //nolint:nilerr // it is made again
 	}
@@ -88,18 +176,9 @@ func (c *code) recall(ctx context.Context, commit plan.OID) (bool, error) {
 	for _, t := range kept.Tasks {
 		s := standing{floor: t.Floor}
 		for _, k := range t.Stack {
-			l := landing{change: byKey[k.Version], at: k.At, effect: map[string]turn{}}
+			l := landing{change: byKey[k.Version], at: k.At, effect: unpackTurns(k.Effect), moves: k.Moves}
 			if l.change == nil {
 				return false, nil
-			}
-			for path, e := range k.Effect {
-				l.effect[path] = turn{threeway.Entry{Mode: e[0], OID: plan.OID(e[1])},
-					threeway.Entry{Mode: e[2], OID: plan.OID(e[3])}}
-			}
-			if len(l.change.moves) > 0 {
-				if l.moves, err = c.renames(ctx, l.effect); err != nil {
-					return false, err
-				}
 			}
 			s.stack = append(s.stack, l)
 		}
@@ -125,11 +204,7 @@ func (c *code) keep(commit plan.OID) error {
 	for task, s := range l.all() {
 		t := keptStack{Plan: task.plan, Task: task.task, Floor: s.floor}
 		for _, landed := range s.stack {
-			k := keptLanding{Version: landed.key(), At: landed.at, Effect: map[string][4]string{}}
-			for path, e := range landed.effect {
-				k.Effect[path] = [4]string{e.old.Mode, string(e.old.OID), e.new.Mode, string(e.new.OID)}
-			}
-			t.Stack = append(t.Stack, k)
+			t.Stack = append(t.Stack, keptLanding{landed.key(), landed.at, packTurns(landed.effect), landed.moves})
 		}
 		kept.Tasks = append(kept.Tasks, t)
 	}
@@ -137,20 +212,24 @@ func (c *code) keep(commit plan.OID) error {
 	if err != nil {
 		return err
 	}
-	name := c.keptName(commit)
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return nil //nolint:nilerr // a cache that can't be written costs time, and nothing else
+	c.write(c.keptName(string(commit)), data)
+	return nil
+}
+
+// write writes a file whole. A cache that can't be written costs time, and nothing else.
+func (c *code) write(name string, data []byte) {
+	if os.MkdirAll(filepath.Dir(name), 0o777) != nil {
+		return
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), keptPrefix+"*.tmp")
 	if err != nil {
-		return nil //nolint:nilerr // as above
+		return
 	}
 	_, err = f.Write(data)
 	if closed := f.Close(); err != nil || closed != nil || os.Rename(f.Name(), name) != nil {
 		os.Remove(f.Name())
 	}
 	forgetOldest(filepath.Dir(name))
-	return nil
 }
 
 // forgetOldest bounds how many ledgers are kept.

@@ -200,7 +200,7 @@ func (c *code) study(ctx context.Context, commit plan.OID) error {
 	if err := c.loadAll(ctx); err != nil {
 		return err
 	}
-	seen, taken, open := map[plan.OID]visit{}, map[plan.OID]bool{}, map[plan.OID]bool{}
+	seen, taken, open := maps.Clone(c.visits), map[plan.OID]bool{}, map[plan.OID]bool{}
 	need := func(list ...plan.OID) error {
 		for ; len(list) > 0; list = list[1:] {
 			oid := list[0]
@@ -223,8 +223,11 @@ func (c *code) study(ctx context.Context, commit plan.OID) error {
 		}
 		return nil
 	}
-	if err := need(commit); err != nil || len(open) == 0 {
+	if err := need(commit); err != nil {
 		return err
+	}
+	if len(open) == 0 {
+		return c.studyAll(ctx, parentsFirst(seen, commit, taken))
 	}
 	exempt, err := c.exemptCommits(ctx)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -39,13 +38,14 @@ type turn struct{ old, new threeway.Entry }
 type change struct {
 	changeName
 	tree   plan.OID // the version's identity
+	tip    plan.OID // of its plan, which says all below
 	place  int      // in the order of the plans and, in each, of what builds on what
 	paths  []string
 	turns  map[string]turn
 	moves  map[string]string // the files that it renames
 	undoes *plan.Undo        // the landed version that this one undoes for good; nil if it is no undo
 
-	evidence *export.Evidence
+	evidence *export.Evidence   // nil until it is asked for: see prove
 	snap     *gitstore.Snapshot // in which it was approved
 	never    string             // why it never counted; "" if it once did
 	lapsed   string             // why it is not in force now; "" if it is
@@ -109,19 +109,17 @@ func (c *code) loadAll(ctx context.Context) error {
 	if c.lib.complete {
 		return nil
 	}
-	out, err := c.store.Git(ctx, "for-each-ref", "--format=%(refname)", "refs/workflow", "refs/workflow-remotes")
+	refs, err := c.store.AllPlanRefs(ctx)
 	if err != nil {
 		return err
 	}
-	var ids []plan.ID
-	for id := range c.tips {
-		ids = append(ids, id)
-	}
-	for ref := range strings.FieldsSeq(out) {
-		if ref != gitstore.PolicyRef && !strings.HasSuffix(ref, "/policy") {
-			ids = append(ids, plan.ID(ref[strings.LastIndexByte(ref, '/')+1:]))
+	ids := slices.Concat(slices.Collect(maps.Keys(c.tips)), slices.Collect(maps.Keys(refs)))
+	for id, r := range refs {
+		if _, read := c.refs[id]; !read {
+			c.refs[id] = r
 		}
 	}
+	c.readPlans()
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
 		if err := c.load(ctx, id); err != nil {
@@ -129,6 +127,7 @@ func (c *code) loadAll(ctx context.Context) error {
 		}
 	}
 	c.lib.complete = true
+	c.keepPlans()
 	return nil
 }
 
@@ -150,6 +149,10 @@ func (c *code) load(ctx context.Context, id plan.ID) error {
 	if err != nil {
 		return err
 	}
+	if kept, ok := c.plans[id]; ok && len(tips) == 1 && len(ahead) == 0 && kept.Tip == tips[0] {
+		return c.takeKept(ctx, id, kept)
+	}
+	before := len(c.lib.all)
 	for i, tip := range slices.Concat(tips, ahead) {
 		if err := c.loadTip(ctx, id, tip, i < len(tips)); err != nil {
 			var refused *refusal
@@ -157,6 +160,9 @@ func (c *code) load(ctx context.Context, id plan.ID) error {
 				return err
 			}
 		}
+	}
+	if len(tips) == 1 && len(ahead) == 0 {
+		c.notePlan(id, tips[0], c.lib.all[before:])
 	}
 	return nil
 }
@@ -178,7 +184,7 @@ func (c *code) loadTip(ctx context.Context, id plan.ID, tip plan.OID, proves boo
 	counted := evidence.Snapshot
 	for _, t := range counted.State().Changes() {
 		for _, rec := range counted.Records.Of(t).Artifacts {
-			if err := c.addVersion(ctx, changeName{id, t, rec.Version}, rec.Files, evidence, proves); err != nil {
+			if err := c.addVersion(ctx, changeName{id, t, rec.Version}, tip, rec.Files, evidence, proves); err != nil {
 				return err
 			}
 		}
@@ -188,7 +194,8 @@ func (c *code) loadTip(ctx context.Context, id plan.ID, tip plan.OID, proves boo
 
 // addVersion adds a version. The same version at several tips is one: it counts if one tip once approved it, and is in
 // force if no tip has overtaken that.
-func (c *code) addVersion(ctx context.Context, n changeName, tree plan.OID, e *export.Evidence, proves bool) error {
+func (c *code) addVersion(ctx context.Context, n changeName, tip, tree plan.OID, e *export.Evidence,
+	proves bool) error {
 	i := slices.IndexFunc(c.lib.byName[n], func(ch *change) bool { return ch.tree == tree })
 	snap, never, lapsed := verdictOn(e, n)
 	if i >= 0 {
@@ -198,7 +205,7 @@ func (c *code) addVersion(ctx context.Context, n changeName, tree plan.OID, e *e
 		case have.never == "":
 			have.lapsed = cmp.Or(have.lapsed, lapsed)
 		case proves:
-			have.evidence, have.snap, have.never, have.lapsed, have.unproven = e, snap, "", lapsed, false
+			have.tip, have.evidence, have.snap, have.never, have.lapsed, have.unproven = tip, e, snap, "", lapsed, false
 		}
 		return nil
 	}
@@ -210,7 +217,7 @@ func (c *code) addVersion(ctx context.Context, n changeName, tree plan.OID, e *e
 		return err
 	}
 	ch := &change{
-		changeName: n, tree: tree, place: len(c.lib.all), turns: turns, evidence: e, snap: snap, never: never,
+		changeName: n, tip: tip, tree: tree, turns: turns, evidence: e, snap: snap, never: never,
 		unproven: never != "", lapsed: lapsed, undoes: e.Snapshot.Plan.Task(n.task).DeliverableSpec.Undoes,
 	}
 	return c.addChange(ctx, ch)
@@ -228,6 +235,7 @@ func (c *code) addChange(ctx context.Context, ch *change) (err error) {
 		c.lib.byPath[path] = append(c.lib.byPath[path], ch)
 	}
 	slices.Sort(ch.paths)
+	ch.place = len(c.lib.all)
 	c.lib.all = append(c.lib.all, ch)
 	c.lib.byName[ch.changeName] = append(c.lib.byName[ch.changeName], ch)
 	return nil
@@ -317,12 +325,30 @@ func (c *code) turnsOf(ctx context.Context, version plan.OID) (map[string]turn, 
 	return turns, nil
 }
 
+// prove reads what shows that a version was approved.
+func (c *code) prove(ctx context.Context, ch *change) error {
+	if ch.evidence != nil {
+		return nil
+	}
+	snap, err := c.at(ctx, ch.plan, ch.tip)
+	if err != nil {
+		return err
+	}
+	if ch.evidence, err = c.proof(ctx, snap, c.policy); err == nil {
+		ch.snap, _, _ = verdictOn(ch.evidence, ch.changeName)
+	}
+	return err
+}
+
 // counts reports whether a version was once approved, as the policy demands. It reads what it needs once.
 func (c *code) counts(ctx context.Context, ch *change) (bool, error) {
 	if ch.weighed || ch.never != "" {
 		return ch.never == "", nil
 	}
 	ch.weighed = true
+	if err := c.prove(ctx, ch); err != nil {
+		return false, err
+	}
 	artifact, err := export.ReadArtifact(ctx, c.store, ch.snap, ch.task, ch.version)
 	if err == nil {
 		_, err = export.ApprovedBy(ctx, c.store, ch.snap, ch.task, ch.version)

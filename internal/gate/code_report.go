@@ -40,6 +40,9 @@ func (c *code) report(ctx context.Context, d *coded, o *outcome, r *Report) erro
 		return err
 	}
 	for _, s := range o.steps[1:] {
+		if err := c.prove(ctx, s.change); err != nil {
+			return err
+		}
 		l := Landed{
 			Commit: d.commit, PlanID: s.plan, TaskID: s.task, Version: plan.VersionID(s.version), Reverted: s.back,
 			Signatures: s.evidence.Word(), change: s.change,

@@ -104,6 +104,29 @@ func (s *Store) PlanRefs(ctx context.Context, id plan.ID) (PlanRefs, error) {
 	return PlanRefs{own, refs}, err
 }
 
+// AllPlanRefs reads the refs that hold plans, by plan.
+func (s *Store) AllPlanRefs(ctx context.Context) (map[plan.ID]PlanRefs, error) {
+	refs, err := s.Refs(ctx, strings.TrimSuffix(planRefs, "/"), strings.TrimSuffix(fetchedRefs, "/"))
+	all := map[plan.ID]PlanRefs{}
+	for name, oid := range refs {
+		id := plan.ID(name[strings.LastIndexByte(name, '/')+1:])
+		if id == policyName {
+			continue
+		}
+		r := all[id]
+		if r.Fetched == nil {
+			r.Fetched = map[string]plan.OID{}
+		}
+		if strings.HasPrefix(name, fetchedRefs) {
+			r.Fetched[name] = oid
+		} else {
+			r.Own = oid
+		}
+		all[id] = r
+	}
+	return all, err
+}
+
 // Tips returns the newest commits of the plan: its own ref's, which alone decides, or, if the plan is not here, those
 // of its remote-tracking refs. It is empty if the plan is unknown.
 func (r PlanRefs) Tips() []plan.OID {
