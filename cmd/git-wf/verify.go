@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -104,20 +105,14 @@ func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
 // ref by itself, and what is missing is no leave.
 func mayLackPolicy(ctx context.Context, store *gitstore.Store) error {
 	word, _, err := store.Config(ctx, "wf.policy")
-	if err != nil {
-		return err
-	}
-	fetched, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "refs/workflow-remotes/*/policy")
-	if err != nil || fetched == "" && word == "none" {
-		return err
-	}
-	remotes, err := store.Git(ctx, "remote")
-	if err != nil {
+	fetched, err2 := store.Git(ctx, "for-each-ref", "--format=%(refname)", "refs/workflow-remotes/*/policy")
+	remotes, err3 := store.Git(ctx, "remote")
+	if err := errors.Join(err, err2, err3); err != nil || fetched == "" && word == "none" {
 		return err
 	}
 	hint := "git wf init"
-	if names := strings.Fields(remotes); len(names) > 0 {
-		hint = fmt.Sprintf("git fetch %s %s:%s; where the remote has none, git wf init says so", names[0], gitstore.PolicyRef,
+	if remote, _, _ := strings.Cut(remotes, "\n"); remote != "" {
+		hint = fmt.Sprintf("git fetch %[1]s %[2]s:%[2]s; where the remote has none, git wf init says so", remote,
 			gitstore.PolicyRef)
 	}
 	return fault.Usage(hint, "the policy is not here, so nobody knows what it protects")

@@ -76,9 +76,6 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 		var log bytes.Buffer
 		if err == nil {
 			e.report(t.TaskID, fmt.Sprintf("%s is reviewed by %s", plan.VersionID(t.Active), who))
-			if text := e.crowded(r.state, t); text != "" {
-				e.report(t.TaskID, text)
-			}
 			reply, res, err = e.askReview(r.work, r.snap, t, ev, who, &log)
 		}
 		if r.work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {

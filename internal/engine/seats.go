@@ -4,25 +4,30 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 )
 
-// Crowded says of which tasks the reviewers here are fewer people than the policy wants.
+// Crowded says of which tasks the reviewers here are fewer people than the policy wants to approve.
 func (e *Engine) Crowded(p *plan.Plan) []string {
 	s := plan.Derive(p, plan.Records{}, nil, e.Now())
 	var found []string
 	for _, t := range p.Tasks {
-		if t.NodeType != plan.Action {
+		if t.NodeType != plan.Action || s.MayReview(t.TaskID, "") {
 			continue
 		}
-		if text := e.crowded(s, s.Tasks[t.TaskID]); text != "" {
-			found = append(found, string(t.TaskID)+": "+text)
+		people := slices.DeleteFunc(slices.Clone(s.Reviewers(t.TaskID)), func(name string) bool {
+			if p.HasRole(name) {
+				name = e.agentOfSeat(s, s.Tasks[t.TaskID], name)
+			}
+			return name == plan.ReviewerChecks || e.Agents.Knows(name)
+		})
+		if least := e.people(t); len(people) < least {
+			found = append(found, fmt.Sprintf("%s: the policy wants %s to approve it, and of its reviewers %d may be: %s",
+				t.TaskID, policy.People(least), len(people), s.AskPerson(t.TaskID)))
 		}
 	}
 	return found
@@ -32,49 +37,20 @@ func (e *Engine) Crowded(p *plan.Plan) []string {
 func (e *Engine) people(t *plan.Task) int {
 	least := 0
 	for _, root := range e.demands(t) {
-		least = max(least, e.Policy.People(root))
+		least = max(least, e.Policy.Quorum(root))
 	}
 	return least
 }
 
 // demands are the roots' rules that a version of a task may be held against.
 func (e *Engine) demands(t *plan.Task) []policy.Root {
-	switch {
-	case t.Planning() || t.Judges != nil || t.Decides != nil:
-		return nil
-	case t.Changes() && len(e.Policy.Changes.Paths) == 0:
+	switch code := e.Policy.Changes; {
+	case t.Planning() || t.Judges != nil || t.Decides != nil || t.Changes() && len(code.Paths) == 0:
 		return nil
 	case t.Changes():
-		return []policy.Root{e.Policy.Changes.Demands()}
+		return []policy.Root{code.Demands()}
 	}
 	return e.Policy.Protected()
-}
-
-// crowded says why too few people would speak for a task's reviewers here, "" if enough may. The gate counts people, and
-// would refuse the result. A person who takes a seat counts for themselves.
-func (e *Engine) crowded(s *plan.State, t *plan.TaskState) string {
-	names, seats, open := s.Reviewers(t.TaskID), s.Seats(t.TaskID), ""
-	people := map[string]bool{}
-	for _, name := range names {
-		switch {
-		case name == plan.ReviewerPerson || len(names) == 1 && name == plan.ReviewerChecks && s.MayReview(t.TaskID, ""):
-			return ""
-		case slices.Contains(seats, name) && e.Agents.Knows(e.agentOfSeat(s, t, name)):
-			open = name
-		case !e.Agents.Knows(name) && name != plan.ReviewerChecks:
-			people[name] = true
-		}
-	}
-	least := e.people(t.Task)
-	if len(names) == 0 || len(people) >= least {
-		return ""
-	}
-	found := fmt.Sprintf("of its reviewers %s, %d may be people", plain.Line(strings.Join(names, ", ")), len(people))
-	way := fmt.Sprintf("its CHECK's reviewers: [%s] lets anybody be one", plan.ReviewerPerson)
-	if open != "" {
-		way = fmt.Sprintf("git wf review %s --as %s makes a person one", t.TaskID, plain.Line(open))
-	}
-	return fmt.Sprintf("%s here, and the policy wants %d to approve: %s", found, least, way)
 }
 
 // Unmet says which approvals the policy wants besides those that a task's newest version has, in the words of the gate;

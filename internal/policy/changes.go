@@ -171,29 +171,26 @@ func (c Changes) Heads() []string {
 	return slices.Compact(heads)
 }
 
-// The files of git that decide what becomes of others.
+// The files of git that decide what becomes of others: the attributes, of a directory and what is below it, and the
+// submodules, at the top.
 const (
-	Attributes = ".gitattributes" // of the directory and those below it
-	Modules    = ".gitmodules"    // at the top
+	Attributes = ".gitattributes"
+	Modules    = ".gitmodules"
 )
 
-// Around are such files outside of the heads: of every directory above one, and of the submodules.
+// Around are such files outside of the heads.
 func (c Changes) Around() []string {
 	heads := c.Heads()
 	if len(heads) == 0 || heads[0] == Top {
 		return nil
 	}
-	files := []string{Modules}
+	files := []string{Attributes, Modules}
 	for _, h := range heads {
-		for dir := path.Dir(h); ; dir = path.Dir(dir) {
-			files = append(files, path.Join(dir, Attributes))
-			if dir == "." {
-				break
-			}
+		for dir := path.Dir(h); dir != "."; dir = path.Dir(dir) {
+			files = append(files, dir+"/"+Attributes)
 		}
 	}
-	slices.Sort(files)
-	return slices.Compact(files)
+	return files
 }
 
 // Watched are the paths that hooks must look at: the protected roots, and the heads of the protected code with what is

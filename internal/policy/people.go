@@ -16,8 +16,8 @@ type Approval struct {
 	Self   bool // by the version's maker
 }
 
-// People is how many people must approve what is held against a root. Four eyes are the maker's and one person's more.
-func (p *Policy) People(root Root) int {
+// Quorum is how many people must approve what is held against a root. Four eyes are the maker's and one person's more.
+func (p *Policy) Quorum(root Root) int {
 	n := max(p.Floors.Quorum, root.Quorum)
 	if p.FourEyes {
 		n = max(n, 1)
@@ -25,67 +25,68 @@ func (p *Policy) People(root Root) int {
 	return n
 }
 
+// People is a number of people in words.
+func People(n int) string { return strings.Replace(plain.Count(n, "person"), "persons", "people", 1) }
+
 // Lacks says which of the approvals that the floors and a root demand a version lacks, and who could give them; "" if
 // it lacks none. Quorum and four eyes count people: neither the engine nor an agent is one.
 func (p *Policy) Lacks(root Root, all []Approval) string {
-	minScore, least := max(p.Floors.MinScore, root.MinScore), p.People(root)
-	if minScore == 0 && least == 0 && len(p.Floors.Reviewers) == 0 && len(root.Reviewers) == 0 {
+	minScore, quorum := max(p.Floors.MinScore, root.MinScore), p.Quorum(root)
+	if minScore == 0 && quorum == 0 && len(p.Floors.Reviewers) == 0 && len(root.Reviewers) == 0 {
 		return ""
 	}
-	var names, people, makers []string
+	var names, people, out []string // out: who can't be one more
 	for _, a := range all {
-		switch {
-		case p.FourEyes && a.Self:
-			makers = append(makers, a.By)
-		case a.Score >= minScore && (len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, a.By)):
+		own := p.FourEyes && a.Self
+		if !own && a.Score >= minScore && (len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, a.By)) {
 			names = append(names, a.By)
 			if a.Person != "" && !slices.Contains(people, a.Person) {
 				people = append(people, a.Person)
 			}
 		}
+		if own || slices.Contains(people, a.By) {
+			out = append(out, a.By)
+		}
 	}
-	listed := len(root.Reviewers) == 0 || slices.ContainsFunc(root.Reviewers, func(n string) bool {
-		return slices.Contains(names, n)
-	})
-	if len(names) > 0 && len(people) >= least && listed {
+	named := func(name string) bool { return slices.Contains(names, name) }
+	listed := len(root.Reviewers) == 0 || slices.ContainsFunc(root.Reviewers, named)
+	if len(names) > 0 && len(people) >= quorum && listed {
 		return ""
 	}
-	demand := "1 reviewer"
-	if least > 0 {
-		demand = strings.Replace(plain.Count(least, "person"), "persons", "people", 1)
+	what := fmt.Sprintf("score at least %d, 1 reviewer", minScore)
+	if quorum > 0 {
+		what = fmt.Sprintf("score at least %d, %s", minScore, People(quorum))
 	}
 	if p.FourEyes {
-		demand += ", none of them its maker"
+		what += ", none of them its maker"
 	}
-	return fmt.Sprintf("score at least %d, %s%s", minScore, demand, p.couldApprove(root, listed, people, makers))
-}
-
-// couldApprove says who has approved and who else could.
-func (p *Policy) couldApprove(root Root, listed bool, people, makers []string) string {
 	could := p.Floors.Reviewers
 	if !listed {
 		could = root.Reviewers
 	}
-	if len(p.Keys) > 0 && len(could) == 0 {
+	if len(people) > 0 {
+		what += "; " + strings.Join(people, ", ") + " approved it"
+	}
+	return plain.Line(what + "; " + p.others(could, out) + " could")
+}
+
+// others says who of those that are listed is left; where keys are demanded, of those who have one.
+func (p *Policy) others(listed, out []string) string {
+	if len(listed) == 0 {
 		for _, k := range p.Keys {
-			could = append(could, k.Name)
+			listed = append(listed, k.Name)
 		}
 	}
-	out := slices.DeleteFunc(slices.Concat(people, makers), func(name string) bool { return name == "" })
-	left := slices.DeleteFunc(slices.Clone(could), func(name string) bool {
+	left := slices.DeleteFunc(slices.Clone(listed), func(name string) bool {
 		return slices.Contains(out, name) || len(p.Keys) > 0 && !p.hasKey(name)
 	})
-	who := strings.Join(slices.Compact(left), ", ")
 	switch {
-	case who == "" && len(could) > 0:
-		who = "nobody else whom the policy names"
-	case who == "" && len(out) > 0:
-		who = "anybody but " + strings.Join(out, ", ")
-	case who == "":
-		who = "anybody"
+	case len(left) > 0:
+		return strings.Join(slices.Compact(left), ", ")
+	case len(listed) > 0:
+		return "nobody else whom the policy names"
+	case len(out) > 0:
+		return "anybody but " + strings.Join(out, ", ")
 	}
-	if len(people) > 0 {
-		who = strings.Join(people, ", ") + " approved it, and " + who
-	}
-	return "; " + plain.Line(who) + " could"
+	return "anybody"
 }

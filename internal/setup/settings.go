@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -61,11 +62,8 @@ func (s Setup) Settle(ctx context.Context) (changed bool, err error) {
 func (s Setup) settlePolicy(ctx context.Context) (changed bool, err error) {
 	const key, none = "wf.policy", "none"
 	here, err := s.Store.Ref(ctx, gitstore.PolicyRef)
-	if err != nil || here != "" {
-		return false, err
-	}
-	remotes, err := s.Store.Git(ctx, "remote")
-	if err != nil {
+	remotes, err2 := s.Store.Git(ctx, "remote")
+	if err := errors.Join(err, err2); err != nil || here != "" {
 		return false, err
 	}
 	for _, remote := range strings.Fields(remotes) {
