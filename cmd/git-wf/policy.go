@@ -51,7 +51,7 @@ func (e *env) policyCommand() *cli.Command {
 					message,
 					boolFlag("changes", "protect code: only approved changes may land there"),
 					countFlag("min-score", "least score of each item's review", ""),
-					countFlag("quorum", "least number of reviewers of each item", ""),
+					countFlag("quorum", "least number of people who approve each item", ""),
 					listFlag("reviewer", "one of these must have approved each item; may be repeated"),
 					branchFlag,
 				},
