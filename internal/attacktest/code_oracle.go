@@ -38,10 +38,12 @@ type codeChange struct {
 
 func (c *codeChange) String() string { return c.plan + " " + c.task + " " + c.version }
 
-// isCode reports whether `src/**` protects a path, in any spelling that a file system takes for it.
+// isCode reports whether `src/**` protects a path, in any spelling that a file system takes for it: also the attributes
+// and the submodules at the top.
 func isCode(p, mode string) bool {
-	return concernsRoot(p, "src", mode) && (p != "src" || mode == "120000" || mode == "160000") &&
-		!strings.HasPrefix(p, "src/gen/")
+	return !strings.ContainsAny(p, "/\\") && (concernsRoot(p, ".gitattributes", mode) || concernsRoot(p, ".gitmodules", mode)) ||
+		concernsRoot(p, "src", mode) && (p != "src" || mode == "120000" || mode == "160000") &&
+			!strings.HasPrefix(p, "src/gen/")
 }
 
 func (f files) protected() files {

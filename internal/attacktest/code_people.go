@@ -215,7 +215,7 @@ func (w *codeWorld) docs(tree string) string {
 	case 1:
 		return o.set(tree, fmt.Sprintf("docs/new-%d", w.IntN(3)), fileMode, o.blob(fmt.Sprintln(w.Uint32())))
 	case 2:
-		return o.set(tree, ".gitattributes", fileMode, o.blob([]string{"*.txt merge=union\n", "*.txt -text\n",
+		return o.set(tree, "docs/.gitattributes", fileMode, o.blob([]string{"*.txt merge=union\n", "*.txt -text\n",
 			"src/** -merge\n", "*.txt merge=ours\n"}[w.IntN(4)]))
 	}
 	mode, id := o.at(tree, "docs/guide.txt")
