@@ -29,6 +29,7 @@ type Setup struct {
 	// Checkout, of a change, replaces Candidate: it returns a checkout of the repository with the change, or one of what
 	// the change begins with and its tests, that nothing has run in. It is good until the next call.
 	Checkout func(ctx context.Context, before bool) (dir string, err error)
+	Again    bool                     // a line of a change that fails is tried once more
 	Wrap     func(line string) string // makes a line one that runs in the user's sandbox; nil if there is none
 
 	Scratch string           // a directory of our own for the copies
@@ -69,7 +70,17 @@ func (s Setup) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult,
 	if c.CheckMethod == plan.SchemaCheck {
 		return s.keeps(ctx, c)
 	}
-	out, _, err := s.run(ctx, c, false)
+	out, ended, err := s.run(ctx, c, false)
+	if err == nil && s.Again && ended && !out.Passed() {
+		again, _, err := s.run(ctx, c, false)
+		if err != nil {
+			return out, err
+		}
+		if again.Passed() {
+			again.Evidence = "flaky: it passed when it was tried again. Before, it failed: " + out.Evidence
+			out = again
+		}
+	}
 	if err != nil || !c.RedFirst() || !out.Passed() {
 		return out, err
 	}

@@ -34,6 +34,7 @@ func (e *Engine) checkChange(ctx context.Context, setup *check.Setup, snap *gits
 	if setup.Outside, err = e.outside(ctx, t, a); err != nil {
 		return nil, err
 	}
+	setup.Again = true
 	return e.runCode(ctx, setup, snap, func(ctx context.Context, before bool) (plan.OID, error) {
 		if before {
 			return e.commitBefore(ctx, t, a)
