@@ -454,6 +454,9 @@ func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 // fail records an attempt without a result.
 func (e *Engine) fail(ctx context.Context, id plan.ID, task plan.TaskID, version int, h *hold, res agent.Result,
 	took time.Duration, log []byte) error {
+	if err := e.scratch.hasRoom(); err != nil {
+		return err
+	}
 	ev := e.failed(task, version, h, res, took, log)
 	return e.record(ctx, id, task, ev, h, nil, func(c plan.Change) string {
 		return what(c) + ": " + firstLine(res.Message)

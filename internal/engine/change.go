@@ -41,6 +41,9 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 	if err != nil {
 		return err
 	}
+	if err := e.greenBase(ctx, snap, base.Commit); err != nil {
+		return err
+	}
 	w.change = &changing{base: base, conflicts: conflicts}
 	if err := e.showRefused(ctx, w, snap, t); err != nil {
 		return err

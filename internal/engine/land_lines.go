@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -63,20 +64,50 @@ func (l *landing) lines(ctx context.Context, group []arrival, tree plan.OID) ([]
 			lines = append(lines, own...)
 		}
 	}
-	own, set, err := l.engine.Store.Config(ctx, landCheck)
+	own, err := l.ownCheck(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if set && own != "" {
-		if !l.engine.Trust.Code() {
-			return nil, fault.Waiting("git wf trust --code", "%s runs code that was just written, as you and unreviewed",
-				landCheck)
-		}
-		lines = append(lines, line{criterion: plan.Criterion{ID: landCheck, Statement: "What lands passes " + landCheck + ".",
-			CheckMethod: plan.StaticCheck, Severity: plan.Must, Run: own}})
-	}
 	landed, err := l.landedLines(ctx, group)
-	return append(lines, landed...), err
+	return slices.Concat(lines, own, landed), err
+}
+
+// ownCheck is the user's own line, if there is one.
+func (l *landing) ownCheck(ctx context.Context) ([]line, error) {
+	own, _, err := l.engine.Store.Config(ctx, landCheck)
+	if err != nil || own == "" {
+		return nil, err
+	}
+	if !l.engine.Trust.Code() {
+		return nil, fault.Waiting("git wf trust --code", "%s runs code that was just written, as you and unreviewed",
+			landCheck)
+	}
+	return []line{{criterion: plan.Criterion{ID: landCheck, Statement: "What lands passes " + landCheck + ".",
+		CheckMethod: plan.StaticCheck, Severity: plan.Must, Run: own}}}, nil
+}
+
+// greenBase fails if the user's own line fails on the commit with which an attempt would begin: none could pass it.
+func (e *Engine) greenBase(ctx context.Context, snap *gitstore.Snapshot, commit plan.OID) error {
+	passed, err := e.openPassed()
+	if err != nil || !e.Trust.Code() {
+		return err
+	}
+	l := landing{engine: e, snap: snap, passed: passed}
+	lines, err := l.ownCheck(ctx)
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	tree, err := e.Store.TreeOf(ctx, commit)
+	for tries := 2; err == nil && tries > 0; tries-- {
+		var r plan.CriterionResult
+		if r, err = l.try(ctx, lines[0], commit, tree); err == nil && r.Result == plan.ResultPass {
+			return nil
+		} else if err == nil && tries == 1 {
+			err = fault.Refused("git -c "+landCheck+"= wf run, if the plan mends it",
+				"%s fails on %.12s before anything is changed: %s", landCheck, commit, firstLine(r.Evidence))
+		}
+	}
+	return err
 }
 
 // linesOf are the run lines of a version without those that are given up, which are named if they have landed; of these

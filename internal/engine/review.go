@@ -232,7 +232,11 @@ func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	} else if t.Judges != nil {
 		return e.examineJudge(ctx, &setup, snap, t, subject)
 	}
-	return check.Run(ctx, t.AcceptanceCriteria, setup)
+	results, err := check.Run(ctx, t.AcceptanceCriteria, setup)
+	if err == nil && failedAny(results) {
+		err = w.place.hasRoom()
+	}
+	return results, err
 }
 
 // subject reads what a review of a version is about.

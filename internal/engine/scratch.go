@@ -8,6 +8,9 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"gitwf/internal/fault"
+	"gitwf/internal/shell"
 )
 
 // scratch is the directory that holds those of a run's attempts and reviews. A small finished one stays until the run
@@ -32,8 +35,26 @@ func (e *Engine) newScratch(ctx context.Context) (*scratch, error) {
 }
 
 // mkdir makes a directory for one attempt or review.
-func (s *scratch) mkdir() (string, error) {
-	return os.MkdirTemp(s.root, "")
+func (s *scratch) mkdir() (dir string, err error) {
+	if err = s.hasRoom(); err == nil {
+		dir, err = os.MkdirTemp(s.root, "")
+	}
+	return dir, err
+}
+
+// hasRoom fails if no file can be written: what fails then says nothing about a task.
+func (s *scratch) hasRoom() error {
+	if s == nil {
+		return nil
+	}
+	name := filepath.Join(s.root, "room")
+	err := os.WriteFile(name, make([]byte, 1<<20), 0o600)
+	_ = os.Remove(name)
+	if err != nil {
+		return fault.Refused("df "+shell.Word(filepath.Dir(s.root))+"; TMPDIR names another directory",
+			"there is no room for temporary files: %w", err)
+	}
+	return nil
 }
 
 // discard drops a directory: at once if it is large, else at the end of the run.

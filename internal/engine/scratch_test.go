@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
+
+	"gitwf/internal/fault"
 )
 
 func scratchFor(t *testing.T) *scratch {
@@ -113,5 +117,24 @@ func TestScratchDiscardAtOnce(t *testing.T) {
 	}
 	if stay != 5 || s.kept > mostKept { // the directories count too, so not six
 		t.Errorf("%d stay, %d bytes", stay, s.kept)
+	}
+}
+
+// What fails where nothing can be written says nothing about a task.
+func TestNoRoom(t *testing.T) {
+	s := scratchFor(t)
+	if err := os.Symlink("/dev/full", filepath.Join(s.root, "room")); err != nil {
+		t.Skip(err)
+	}
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip(err)
+	}
+	_, err := s.mkdir()
+	var refused *fault.Error
+	if !errors.As(err, &refused) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.mkdir(); err != nil { // the link is gone
+		t.Error(err)
 	}
 }
