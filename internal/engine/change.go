@@ -305,6 +305,9 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	if err != nil {
 		return nil, "", nil, err
 	}
+	if t = snap.State().Tasks[t.TaskID]; t.Status == plan.StatusPending {
+		return nil, "", nil, &plan.RefusedError{Task: t.TaskID, Reason: snap.State().Reason(t), Hint: "git wf status"}
+	}
 	revision := sub.Commit
 	if sub.Worktree {
 		revision = "HEAD"
@@ -384,14 +387,24 @@ func submitted(sub Submission) string {
 }
 
 // Start makes the commit with which a person begins a task that changes the repository, and says which of the approved
-// changes that it builds on contradict each other. No ref names the commit yet.
-func (e *Engine) Start(ctx context.Context, id plan.ID, task plan.TaskID) (plan.OID, []string, error) {
+// changes that it builds on contradict each other. One of them may be a candidate that is not approved yet: what comes
+// of it can be handed in when that is. No ref names the commit yet.
+func (e *Engine) Start(ctx context.Context, id plan.ID, task, on plan.TaskID) (plan.OID, []string, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return "", nil, err
 	}
-	if t := snap.State().Tasks[task]; t.Status == plan.StatusPending || t.Waits() {
-		return "", nil, &plan.RefusedError{Task: task, Reason: snap.State().Reason(t), Hint: "git wf status"}
+	s := snap.State()
+	t, hint, stacks := s.Tasks[task], "git wf status", false
+	if waits := s.WaitsFor(t); len(waits) == 1 {
+		if o := s.Tasks[waits[0]]; o.Changes() && o.Active > 0 && o.Verdict == "" {
+			hint, stacks = fmt.Sprintf("git wf start %s --on %s begins with its candidate", task, o.TaskID), on == o.TaskID
+		}
+	}
+	if stacks {
+		s.Tasks[on].Approved = s.Tasks[on].Active // for what follows here
+	} else if t.Status == plan.StatusPending || t.Waits() {
+		return "", nil, &plan.RefusedError{Task: task, Reason: s.Reason(t), Hint: hint}
 	}
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
