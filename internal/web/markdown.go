@@ -2,28 +2,144 @@ package web
 
 import (
 	"bytes"
+	"html"
 	"html/template"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	extension "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
+	goldmarkhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 )
 
-// markdown renders Markdown without its raw HTML, and without addresses that would run something.
-func markdown(source []byte) template.HTML {
+// markdown renders Markdown, HTML as its text. It is whole if the rendering shows every word of the source: what a
+// person approves must not depend on what they were not shown.
+func markdown(source []byte) (rendered template.HTML, whole bool) {
+	source = []byte(shown(source))
+	md := goldmark.New(goldmark.WithExtensions(github{}, entire{}))
+	doc := md.Parser().Parse(text.NewReader(source))
 	var out bytes.Buffer
-	if err := goldmark.New(goldmark.WithExtensions(github{})).Convert([]byte(shown(source)), &out); err != nil {
-		return template.HTML("<p>" + template.HTMLEscapeString(err.Error()) + "</p>")
+	if err := md.Renderer().Render(&out, source, doc); err != nil {
+		return "", false
 	}
 	// An empty header cell becomes a plain one: a screen reader would announce it anyway.
-	return template.HTML(strings.ReplaceAll(out.String(), "<th></th>", "<td></td>"))
+	page := plain.Text(strings.ReplaceAll(out.String(), "<th></th>", "<td></td>"))
+	return template.HTML(page), words(tag.Get().ReplaceAllString(page, "")) == words(withoutMarks(source, doc))
+}
+
+var tag = pattern.Compile(`<[^>]*>`)
+
+// withoutMarks is a source without the numbers and crosses before the items of its lists: a page draws its own.
+func withoutMarks(source []byte, doc ast.Node) string {
+	rest := bytes.Clone(source)
+	// The function never fails.
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering || n.Kind() != ast.KindListItem {
+			return ast.WalkContinue, nil
+		}
+		first := n.FirstChild()
+		for first != nil && first.Type() == ast.TypeBlock && first.Lines().Len() == 0 {
+			first = first.FirstChild()
+		}
+		if first == nil || first.Type() != ast.TypeBlock {
+			return ast.WalkContinue, nil
+		}
+		start := first.Lines().At(0).Start
+		for i := start - 1; i >= 0 && rest[i] != '\n'; i-- {
+			if '0' <= rest[i] && rest[i] <= '9' {
+				rest[i] = ' '
+			}
+		}
+		if c := first.FirstChild(); c != nil && c.Kind() == extension.KindTaskCheckBox {
+			rest[start+bytes.IndexByte(rest[start:], '[')+1] = ' '
+		}
+		return ast.WalkContinue, nil
+	})
+	return string(rest)
+}
+
+// words are the letters and digits of a text, and whatever else Markdown has no use for.
+func words(text string) string {
+	for range 3 { // as often as code that shows an entity needs, and not as often as somebody likes
+		text = html.UnescapeString(text)
+	}
+	return strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII && !unicode.IsSpace(r) || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, plain.Text(text))
+}
+
+// entire shows as text what a page of HTML would hide, or obey: HTML, where a link leads, and what a block of code is in.
+type entire struct{}
+
+// Extend implements goldmark.Extender.
+func (entire) Extend(m goldmark.Markdown) {
+	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(entire{}, 400)))
+}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (entire) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	lines := func(n ast.Node, source []byte) string { return escaped(n.Lines().Value(source)) }
+	element(r, ast.KindHTMLBlock, func(n ast.Node, source []byte) string {
+		all := "<pre>" + lines(n, source)
+		if block := n.(*ast.HTMLBlock); block.HasClosure() {
+			all += escaped(block.ClosureLine.Value(source))
+		}
+		return all
+	}, always("</pre>\n"))
+	element(r, ast.KindRawHTML, func(n ast.Node, source []byte) string {
+		return escaped(n.(*ast.RawHTML).Segments.Value(source))
+	}, always(""))
+	element(r, ast.KindFencedCodeBlock, func(n ast.Node, source []byte) string {
+		begin := "<pre><code>"
+		if info := n.(*ast.FencedCodeBlock).Info; info != nil {
+			begin = `<p class="soft">` + escaped(info.Value(source)) + "</p>\n" + begin
+		}
+		return begin + lines(n, source)
+	}, always("</code></pre>\n"))
+	element(r, ast.KindLink, func(n ast.Node, _ []byte) string {
+		if to := util.URLEscape(n.(*ast.Link).Destination, true); !goldmarkhtml.IsDangerousURL(to) {
+			return `<a href="` + escaped(to) + `">`
+		}
+		return "<a>"
+	}, func(n ast.Node, _ []byte) string {
+		return `</a> <span class="soft">` + target(n.(*ast.Link).Destination, n.(*ast.Link).Title) + "</span>"
+	})
+	element(r, ast.KindImage, always("!["), func(n ast.Node, _ []byte) string {
+		return "]" + target(n.(*ast.Image).Destination, n.(*ast.Image).Title)
+	})
+}
+
+func escaped(b []byte) string { return string(util.EscapeHTML(b)) }
+
+func target(to, title []byte) string {
+	return "(" + strings.TrimSpace(escaped(to)+" "+escaped(title)) + ")"
+}
+
+// element has a kind of node rendered by what begins and what ends it.
+func element(r renderer.NodeRendererFuncRegisterer, kind ast.NodeKind, begin, end func(ast.Node, []byte) string) {
+	r.Register(kind, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		tag := end
+		if entering {
+			tag = begin
+		}
+		_, err := w.WriteString(tag(n, source))
+		return ast.WalkContinue, err
+	})
+}
+
+func always(s string) func(ast.Node, []byte) string {
+	return func(ast.Node, []byte) string { return s }
 }
 
 // github has GitHub's extensions that people use: tables, checkboxes and strikethrough. The library's own package for
@@ -227,43 +343,32 @@ func (struckOut) OnMatch(int) ast.Node { return extension.NewStrikethrough() }
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (github) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	element := func(kind ast.NodeKind, begin, end func(ast.Node) string) {
-		r.Register(kind, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-			tag := end
-			if entering {
-				tag = begin
-			}
-			_, err := w.WriteString(tag(n))
-			return ast.WalkContinue, err
-		})
-	}
-	always := func(s string) func(ast.Node) string { return func(ast.Node) string { return s } }
-	element(extension.KindTable, always("<table>\n"), always("</table>\n"))
-	element(extension.KindTableHeader, always("<thead>\n<tr>\n"), func(n ast.Node) string {
+	element(r, extension.KindTable, always("<table>\n"), always("</table>\n"))
+	element(r, extension.KindTableHeader, always("<thead>\n<tr>\n"), func(n ast.Node, _ []byte) string {
 		if n.NextSibling() == nil {
 			return "</tr>\n</thead>\n"
 		}
 		return "</tr>\n</thead>\n<tbody>\n"
 	})
-	element(extension.KindTableRow, always("<tr>\n"), func(n ast.Node) string {
+	element(r, extension.KindTableRow, always("<tr>\n"), func(n ast.Node, _ []byte) string {
 		if n.NextSibling() == nil {
 			return "</tr>\n</tbody>\n"
 		}
 		return "</tr>\n"
 	})
-	element(extension.KindTableCell, func(n ast.Node) string {
+	element(r, extension.KindTableCell, func(n ast.Node, _ []byte) string {
 		if a := n.(*extension.TableCell).Alignment; a != extension.AlignNone {
 			return "<" + cellTag(n) + ` style="text-align:` + a.String() + `">`
 		}
 		return "<" + cellTag(n) + ">"
-	}, func(n ast.Node) string { return "</" + cellTag(n) + ">\n" })
-	element(extension.KindTaskCheckBox, func(n ast.Node) string {
+	}, func(n ast.Node, _ []byte) string { return "</" + cellTag(n) + ">\n" })
+	element(r, extension.KindTaskCheckBox, func(n ast.Node, _ []byte) string {
 		if n.(*extension.TaskCheckBox).IsChecked {
 			return `<input checked="" disabled="" type="checkbox"> `
 		}
 		return `<input disabled="" type="checkbox"> `
 	}, always(""))
-	element(extension.KindStrikethrough, always("<del>"), always("</del>"))
+	element(r, extension.KindStrikethrough, always("<del>"), always("</del>"))
 }
 
 func cellTag(n ast.Node) string {

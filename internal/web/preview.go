@@ -31,6 +31,8 @@ type preview struct {
 	Kind     string
 	Raw      string // address of the unchanged file
 	Running  bool   // the scripts run
+	Source   bool   // it is shown as its source, and could be as something else
+	Hides    bool   // as something else it would not show every word
 	HTML     template.HTML
 	Text     string
 	Cut      bool // only the beginning is shown
@@ -91,6 +93,9 @@ func (s *Server) preview(r *http.Request, tree plan.OID, e gitstore.TreeEntry) (
 		return p, err
 	}
 	ext := strings.ToLower(path.Ext(e.Path))
+	if p.Source = r.URL.Query().Get("source") == "1"; p.Source {
+		ext = ""
+	}
 	switch ext {
 	case ".html", ".htm":
 		p.Kind, p.Running = asDocument, running
@@ -108,7 +113,11 @@ func (s *Server) preview(r *http.Request, tree plan.OID, e gitstore.TreeEntry) (
 	case !isText(data, whole):
 		p.Kind, p.Text = asBinary, hex.Dump(data[:min(len(data), 512)])
 	case ext == ".md" || ext == ".markdown":
-		p.Kind, p.HTML = asMarkdown, markdown(data)
+		if p.HTML, whole = markdown(data); whole {
+			p.Kind = asMarkdown
+		} else {
+			p.Kind, p.Text, p.Hides = asText, shown(data), true
+		}
 	case ext == ".json":
 		p.Kind, p.Text = asText, shown(data)
 		var pretty bytes.Buffer

@@ -216,7 +216,12 @@ func (p *taskPage) Reviewable() bool {
 }
 
 // Rendered is a review file as a page.
-func (r review) Rendered() template.HTML { return markdown([]byte(r.File)) }
+func (r review) Rendered() template.HTML {
+	if rendered, whole := markdown([]byte(r.File)); whole {
+		return rendered
+	}
+	return template.HTML("<pre>" + escaped([]byte(plain.Text(r.File))) + "</pre>")
+}
 
 // Took is how long the work on a version took.
 func (v version) Took() time.Duration { return time.Duration(v.Artifact.DurationMS) * time.Millisecond }
