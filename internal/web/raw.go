@@ -53,6 +53,11 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "there is no such file; load the page of the task again")
 		return
 	}
+	if one.scripts && r.Header.Get("Sec-Fetch-Dest") == "document" {
+		refuse(w, http.StatusForbidden, "opened alone, its scripts could go to another page and take along what they know; "+
+			"open it from the page of its file, which has a frame for it")
+		return
+	}
 	h.Set("Content-Security-Policy", rawPolicy(r.Host, key, one.scripts))
 	h.Del("X-Frame-Options") // frame-ancestors says who may
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")

@@ -41,6 +41,35 @@ func TestDeliverablesAreServedApart(t *testing.T) {
 	}
 }
 
+// Nothing keeps the scripts of a document that is opened alone from leaving for another page: the policy of the page
+// around it does.
+func TestScriptsRunInTheirFrameAlone(t *testing.T) {
+	s := newSite(t, nil)
+	s.hostile()
+	file := sitePath + "/task/PAGE-1/file/v1/index.html"
+	for _, tt := range []struct {
+		name, file, dest string
+		want             int
+	}{
+		{"with scripts, alone", file + "?scripts=1", "document", http.StatusForbidden},
+		{"with scripts, in the frame", file + "?scripts=1", "iframe", http.StatusOK},
+		{"without scripts, alone", file, "document", http.StatusOK},
+	} {
+		answer, text := s.ask(http.MethodGet, s.raw(tt.file), "", func(r *http.Request) {
+			r.Header.Set("Sec-Fetch-Dest", tt.dest)
+		})
+		if answer.StatusCode != tt.want {
+			t.Errorf("%s: %s", tt.name, answer.Status)
+		}
+		if tt.want == http.StatusForbidden {
+			mustHave(t, text, "open it from the page of its file")
+		}
+	}
+	answer, page := s.ask(http.MethodGet, file+"?scripts=1", "", nil) // what the refusal names
+	mustHave(t, answer.Header.Get("Content-Security-Policy"), "frame-src 'self'")
+	mustHave(t, page, `sandbox="allow-scripts"`)
+}
+
 func TestRawAddressesReachOneVersionAlone(t *testing.T) {
 	s := newSite(t, nil)
 	s.hostile()
@@ -93,7 +122,7 @@ func TestPreviews(t *testing.T) {
 		has, lacks []string
 	}{
 		{"markdown", "note.md", []string{"<h1>Note</h1>", "<td>b</td>", `href="https://example.com"`},
-			[]string{"<script>alert", "javascript:"}},
+			[]string{"<script>alert", `"javascript:`}},
 		{"json", "data.json", []string{"&#34;a&#34;: &#34;&lt;script&gt;&#34;"}, []string{`"<script>`}},
 		{"svg is an image, which runs nothing", "pic.svg", []string{`<img src="/raw/`}, []string{"<script>alert", "<iframe"}},
 		{"binary", "bin", []string{"00 01 02"}, []string{"\x00"}},
