@@ -59,7 +59,14 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 		if written(r, "commit") != "" {
 			break
 		}
-		dir, paths, err := handedIn(r, t.DeliverableSpec)
+		dir, paths, err := handedIn(r, t.DeliverableSpec, func(name string) string {
+			v, _ := snap.Records.Of(t.TaskID).Version(t.Active)
+			data, err := s.Store.ReadFile(r.Context(), v.Files, name)
+			if err != nil {
+				return "" // the form began with nothing
+			}
+			return strings.ReplaceAll(string(data), "\r\n", "\n")
+		})
 		defer os.RemoveAll(dir)
 		if err != nil {
 			return s.refused(w, r, back, err)

@@ -222,10 +222,14 @@ func TestHandIn(t *testing.T) {
 		if err := r.ParseMultipartForm(1 << 20); err != nil {
 			t.Fatal(err)
 		}
-		dir, paths, err := handedIn(r, spec)
+		dir, paths, err := handedIn(r, spec, func(string) string { return "as it was\n" })
 		defer os.RemoveAll(dir)
 		got := map[string]string{}
 		for _, top := range paths {
+			if data, err := os.ReadFile(top); err == nil {
+				got[filepath.Base(top)] = string(data)
+				continue
+			}
 			if err := fs.WalkDir(os.DirFS(top), ".", func(name string, d fs.DirEntry, err error) error {
 				if err == nil && !d.IsDir() {
 					data, _ := os.ReadFile(filepath.Join(top, name))
@@ -239,11 +243,15 @@ func TestHandIn(t *testing.T) {
 		return got, err
 	}
 	got, err := send([]string{"note.md", "a.png", "../b.png", ""}, map[string]string{
-		"content.out/index.html": "  <p>\r\n\r\n", "content.out/sub/note.md": "not this", "content.out/other": "nor this"})
+		"content.out/index.html": "  <p>\r\n\r\n", "content.out/sub/note.md": "as it was", "content.out/other": "not this"})
 	want := map[string]string{"out/index.html": "  <p>\n", "out/sub/note.md": "uploaded", "out/a.png": "uploaded",
 		"out/b.png": "uploaded"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+	got, err = send([]string{"note.md"}, map[string]string{"content.out/sub/note.md": "as I want it"})
+	if err == nil || !strings.Contains(err.Error(), "out/sub/note.md is both written here and chosen as a file") {
+		t.Errorf("a text and a file: %v, %v", got, err)
 	}
 	for want, uploads := range map[string][]string{
 		"nothing is handed in": {""}, "out/.git is no name": {".git"}, "out/a.png is handed in twice": {"a.png", "x/a.png"},
@@ -252,6 +260,10 @@ func TestHandIn(t *testing.T) {
 		if got, err := send(uploads, nil); err == nil || !strings.Contains(err.Error(), want) || len(got) > 0 {
 			t.Errorf("%q: %v, %v", uploads, got, err)
 		}
+	}
+	spec.Files = []string{"page.html"}
+	if got, err := send([]string{"b.html"}, nil); err != nil || len(got) != 1 || got["b.html"] != "uploaded" {
+		t.Errorf("a file of another name is not left to the command: %v, %v", got, err)
 	}
 	spec.OutputDir = "../up"
 	if got, err := send([]string{"a.png"}, nil); err == nil {

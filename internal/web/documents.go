@@ -28,8 +28,9 @@ type version struct {
 // file is one file of a version, from its tree.
 type file struct {
 	gitstore.TreeEntry
-	Size int64 // from its artifact.json; -1 if missing there
-	URL  string
+	Size   int64  // from its artifact.json; -1 if missing there
+	SHA256 string // likewise, as the manifest has it
+	URL    string
 }
 
 type review struct {
@@ -142,15 +143,15 @@ func (r *reading) versions() {
 func (r *reading) files(v *version) {
 	entries, err := r.store.ListTree(r.ctx, v.ArtifactRecord.Files, "")
 	r.ok(err)
-	sizes := map[string]int64{}
+	recorded := map[string]plan.FileInfo{}
 	for _, f := range v.Artifact.Files {
-		sizes[f.Path] = f.Size
+		recorded[f.Path] = f
 	}
 	for _, e := range entries {
 		f := file{TreeEntry: e, Size: -1, URL: planURL(r.snap.ID, "task", string(r.id), "file", v.ID) + "/" +
 			filePath(e.Path)}
-		if n, ok := sizes[e.Path]; ok {
-			f.Size = n
+		if info, ok := recorded[e.Path]; ok {
+			f.Size, f.SHA256 = info.Size, info.SHA256
 		}
 		v.Files = append(v.Files, f)
 	}

@@ -65,30 +65,41 @@ func typedFiles(ctx context.Context, store *gitstore.Store, t *plan.TaskState, n
 	return all, nil
 }
 
-// handedIn writes what a form hands in for a task to a directory of its own, and returns the paths for the command. The
+// handedIn writes what a form hands in for a task to a directory of its own, and returns the paths for the command. Was
+// gives the text of a file that the form began with: a file is not taken in the place of what somebody wrote since. The
 // caller removes the directory.
-func handedIn(r *http.Request, spec *plan.DeliverableSpec) (dir string, paths []string, err error) {
+func handedIn(r *http.Request, spec *plan.DeliverableSpec, was func(name string) string) (dir string, paths []string,
+	err error) {
 	if dir, err = os.MkdirTemp("", "git-wf-ui-"); err != nil {
 		return "", nil, err
 	}
 	declared, sent := spec.Named(), formFiles(r)
 	have := map[string]bool{}
+	paths = []string{dir}
 	for _, f := range sent {
 		name := path.Join(spec.OutputDir, f.Filename)
 		for _, d := range declared {
-			if path.Base(d) == f.Filename || d == spec.Only() && len(sent) == 1 {
+			if path.Base(d) == f.Filename {
 				name = d
 			}
 		}
-		have[name] = true
-		if _, err := keepFile(dir, name, f); err != nil {
+		at, err := keepFile(dir, name, f)
+		if err != nil {
 			return dir, nil, err
 		}
+		if only := spec.Only(); only != "" && len(sent) == 1 {
+			name, paths = only, []string{at} // whatever its name: the command says so
+		}
+		have[name] = true
 	}
 	for _, name := range declared {
 		text := strings.ReplaceAll(r.PostFormValue("content."+name), "\r\n", "\n")
-		if strings.TrimSpace(text) == "" || have[name] {
+		switch {
+		case strings.TrimSpace(text) == "", have[name] && strings.TrimSpace(text) == strings.TrimSpace(was(name)):
 			continue
+		case have[name]:
+			return dir, nil, badRequest("%s is both written here and chosen as a file: choose no file, or empty the text",
+				plain.Line(name))
 		}
 		have[name] = true
 		if _, err := keep(dir, name, strings.NewReader(strings.TrimRight(text, "\n")+"\n")); err != nil {
@@ -98,7 +109,7 @@ func handedIn(r *http.Request, spec *plan.DeliverableSpec) (dir string, paths []
 	if len(have) == 0 {
 		return dir, nil, badRequest("nothing is handed in: choose a file, or write one")
 	}
-	return dir, []string{dir}, nil
+	return dir, paths, nil
 }
 
 // uploaded writes the files of a form to a directory of their own, under their own names, and returns the flags that

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -82,6 +83,13 @@ func TestStateAtAnEarlierEvent(t *testing.T) {
 	if n := strings.Count(text, `<li value="`); n != 4 {
 		t.Errorf("%d events are listed", n)
 	}
+}
+
+// The page has the sum of each file that the manifest of a bundle will have.
+func TestTaskPageHasTheSumOfEachFile(t *testing.T) {
+	s := newSite(t, nil)
+	s.Approved("PAGE-1", "index.html", "<p>one</p>")
+	mustHave(t, s.page(sitePath+"/task/PAGE-1"), fmt.Sprintf("sha256 %x<", sha256.Sum256([]byte("<p>one</p>"))))
 }
 
 // A version that a person wants made again is not one that somebody found fault with.
