@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -79,6 +81,11 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	}
 	if !c.Bool("json") {
 		fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
+		name, only := filepath.Base(c.Args().Get(1)), t.DeliverableSpec.Only()
+		info, err := os.Stat(e.absolute(c.Args().Get(1)))
+		if err == nil && info.Mode().IsRegular() && c.NArg() == 2 && only != "" && name != path.Base(only) {
+			fmt.Fprintf(e.stdout, "%s is handed in as %s\n", plain.Line(name), plain.Line(only))
+		}
 	}
 	e.settle(c, eng, done.Snapshot)
 	if c.Context.Err() != nil {

@@ -102,6 +102,13 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 			session = h.claim.Session
 		}
 	}
+	r := snap.Records.Of(t.TaskID)
+	last, _ := r.Version(t.Active)
+	if author == sub.Person && last.Files == tree && sub.Message == "" && t.Status != plan.StatusDone &&
+		!r.Overtaken(t.Active) {
+		return nil, &plan.RefusedError{Task: sub.Task, Reason: "nothing has changed since " + plan.VersionID(t.Active),
+			Hint: fmt.Sprintf("git wf submit %s -m WHY PATH... hands the same in again", sub.Task)}
+	}
 	a := plan.Artifact{
 		TaskID: sub.Task, Tree: tree, Agent: by, Session: session, CreatedAt: plan.Second(e.Now()),
 		SourceCommit: source, Inputs: approvedInputs(snap, state, sub.Task), Files: infos, Size: totalSize(infos),

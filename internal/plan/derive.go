@@ -183,7 +183,7 @@ func (s *State) versions(t *TaskState) {
 		case Approved:
 			t.Approved = a.Version
 		case Rejected:
-			if newest > reset.Review && !(decides && a.Version <= r.lastAct().Version) && !r.overtaken(a.Version) {
+			if newest > reset.Review && !(decides && a.Version <= r.lastAct().Version) && !r.Overtaken(a.Version) {
 				t.Rejected++
 			}
 		}
@@ -275,7 +275,7 @@ func (s *State) action(t *TaskState) {
 		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" awaits review"
 	case t.Verdict == Rejected:
 		t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" was rejected"
-		if r.overtaken(t.Active) && t.redoable() {
+		if r.Overtaken(t.Active) && t.redoable() {
 			t.reason = VersionID(t.Active) + " is to be made again"
 		}
 	case t.Verdict == Approved && r.NeedsNewBase():

@@ -44,7 +44,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 		return Change{}, refuse(t.TaskID, "the files of %s are gone: a prune took them", VersionID(version))
 	case a.Files != rev.Tree || a.Files != e.Artifact.Tree:
 		return Change{}, refuse(t.TaskID, "%s is %s, but %s was judged", VersionID(version), a.Files, rev.Tree)
-	case rev.Verdict == Approved && t.redoable() && r.overtaken(version):
+	case rev.Verdict == Approved && t.redoable() && r.Overtaken(version):
 		return Change{}, &RefusedError{t.TaskID, VersionID(version) + " is set aside, and an approval does not bring it back",
 			fmt.Sprintf("git wf run makes it again; git wf submit %s hands in the same files again, where they still serve",
 				t.TaskID)}

@@ -137,8 +137,8 @@ func (r *TaskRecords) acted(version int) bool {
 	return slices.ContainsFunc(r.Acts, func(a actRecord) bool { return a.Version == version })
 }
 
-// overtaken reports whether a version could not take effect any more when it was approved.
-func (r *TaskRecords) overtaken(version int) bool {
+// Overtaken reports whether a version could not take effect any more when it was approved.
+func (r *TaskRecords) Overtaken(version int) bool {
 	return slices.ContainsFunc(r.Reviews, func(v ReviewRecord) bool {
 		return v.Version == version && v.Reviewer == reviewerOvertook
 	})
