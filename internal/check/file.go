@@ -18,7 +18,10 @@ func File(r plan.Review) []byte {
 	b.WriteString("| | |\n| --- | --- |\n")
 	row := func(key, value string) { fmt.Fprintf(&b, "| %s | %s |\n", key, value) }
 	row("Verdict", "**"+string(r.Verdict)+"**"+reserve(r))
-	if r.HasScore() {
+	if must := r.FailedMust(); len(must) > 0 && r.Score >= r.MinScore {
+		row("Score", fmt.Sprintf("does not count (%d), because a MUST is not passed: %s", r.Score,
+			cell(strings.Join(must, ", "))))
+	} else {
 		row("Score", fmt.Sprintf("%d of 100, at least %d needed", r.Score, r.MinScore))
 	}
 	reviewer := cell(r.Who())
@@ -45,9 +48,13 @@ func File(r plan.Review) []byte {
 	if r.Reason != "" {
 		fmt.Fprintf(&b, "\n## Reasons\n\n%s", fenced(r.Reason))
 	}
-	if len(r.Suggestions) > 0 {
+	change := r.Suggestions
+	if len(change) == 0 && r.Verdict == plan.Rejected && r.Reason != "" {
+		change = []plan.Suggestion{{Priority: "HIGH", Text: r.Reason}} // one line is all that somebody said
+	}
+	if len(change) > 0 {
 		b.WriteString("\n## What to change\n\n")
-		for _, s := range r.Suggestions {
+		for _, s := range change {
 			fmt.Fprintf(&b, "- **%s** %s\n", s.Priority, cell(s.Text))
 		}
 	}
@@ -135,5 +142,5 @@ func fenced(s string) string {
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	return fence + "text\n" + text + "\n" + fence + "\n"
+	return fence + "\n" + text + "\n" + fence + "\n"
 }

@@ -154,8 +154,12 @@ func checkFile(t *rapid.T, r plan.Review, file string) {
 			t.Fatalf("a suggestion leaves its line: %q", line)
 		}
 	}
-	if items != len(r.Suggestions) {
-		t.Fatalf("%d of %d suggestions", items, len(r.Suggestions))
+	want := len(r.Suggestions)
+	if want == 0 && r.Reason != "" {
+		want = 1
+	}
+	if items != want {
+		t.Fatalf("%d of %d suggestions", items, want)
 	}
 }
 
@@ -188,13 +192,39 @@ func TestFileOfOneReview(t *testing.T) {
 		Suggestions: []plan.Suggestion{{Priority: "HIGH", Text: "mend <a>"}},
 	}))
 	want := "# REJECTED: IMPL-1 v3\n\n| | |\n| --- | --- |\n| Verdict | **REJECTED** |\n" +
-		"| Reviewer | 小静 (self-reviewed: the reviewer made this version) |\n| Review | r2, by task CHECK-IMPL-1 |\n| Version | v3, tree `4b82` |\n" +
+		"| Score | 62 of 100, at least 90 needed |\n| Reviewer | 小静 (self-reviewed: the reviewer made this version) |\n| Review | r2, by task CHECK-IMPL-1 |\n| Version | v3, tree `4b82` |\n" +
 		"| Rests on | what the engine ran, record k4 |\n| Date | 2026-03-04 05:06:07 UTC |\n\n## Criteria\n\n" +
 		"| | criterion | severity | result | evidence |\n| --- | --- | --- | --- | --- |\n" +
 		"| A1 | all \\`links\\` resolve | MUST | **fail** (exit 1, 12 ms) | \uFFFD\\[1ma\\|b.html: 404 |\n| A2 | reads well | SHOULD | not judged |  |\n" +
-		"| A3 | has a title | MUST | waived | ann: not now |\n\n## Reasons\n\n```text\nNo.\n\n# Not this way\n```\n\n## What to change\n\n- **HIGH** mend &lt;a&gt;\n\n" +
-		"## Evidence\n\nOf A1:\n\n```text\nlooking\n\uFFFD[1ma|b.html: 404\n```\n"
+		"| A3 | has a title | MUST | waived | ann: not now |\n\n## Reasons\n\n```\nNo.\n\n# Not this way\n```\n\n## What to change\n\n- **HIGH** mend &lt;a&gt;\n\n" +
+		"## Evidence\n\nOf A1:\n\n```\nlooking\n\uFFFD[1ma|b.html: 404\n```\n"
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// A rejection says what to change, even if it is one line; a score that is no reason does not stand there as one.
+func TestFileOfAnyRejection(t *testing.T) {
+	failed := []plan.CriterionResult{{ID: "A1", Statement: "it is red", Severity: plan.Must, Result: plan.ResultFail}}
+	open := []plan.CriterionResult{{ID: "A1", Statement: "it is red", Severity: plan.Must, Result: plan.ResultNotJudged}}
+	for name, tt := range map[string]struct {
+		rev  plan.Review
+		want []string
+	}{
+		"by the engine": {plan.Review{Score: 100, Criteria: failed}, []string{
+			"| Score | does not count (100), because a MUST is not passed: A1 |", "| A1 | it is red | MUST | **fail** |"}},
+		"in one line": {plan.Review{Score: 0, Criteria: open, Reason: "paint it"}, []string{
+			"| Score | 0 of 100, at least 90 needed |", "| A1 | it is red | MUST | not judged |",
+			"## What to change\n\n- **HIGH** paint it\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.rev.Verdict, tt.rev.MinScore = plan.Rejected, 90
+			got := string(File(tt.rev))
+			for _, want := range tt.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("lacks %q:\n%s", want, got)
+				}
+			}
+		})
 	}
 }

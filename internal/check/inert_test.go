@@ -25,7 +25,7 @@ func FuzzInert(f *testing.F) {
 		"![x](http://e.example/x.png)",
 		"[x]: http://e.example\n\n[x]", "<http://e.example>", "<a@e.example>", "see http://e.example/x", "www.e.example",
 		"WwW.e.example",
-		"HTTPS://e.example", "ftp://e.example", "a@e.example", "~~gone~~", "```\n<b>\n```", "~~~\n<b>", "````text", "\\",
+		"HTTPS://e.example", "ftp://e.example", "a@e.example", "~~gone~~", "```\n<b>\n```", "~~~\n<b>", "````", "\\",
 		"a\\|b", "| a | b |\n| - | - |",
 		"# Title", "a\n===", "> q", "- [ ] x", "&lt;b&gt;", "&#60;b&#62;", "*a* _b_ **c**", "\t<b>", "    <b>", "a\r\n<b>",
 		"a\u2028<b>", "`<b>`", "mailto:a@e.example",

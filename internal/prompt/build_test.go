@@ -255,6 +255,18 @@ func TestWays(t *testing.T) {
 }
 
 // TestNoStory: what a version's maker says about it never reaches its reviewer's prompt.
+// A score that did not reject is not told as if it had.
+func TestScoreOfARejection(t *testing.T) {
+	for score, want := range map[int]string{100: "ann rejected v1. Paint it.", 62: "ann rejected v1 with 62 of 100; 90 are needed. Paint it."} {
+		d := sample(contract.RoleAction)
+		d.Rejected = RejectionOf(plan.Review{ReviewedArtifactID: "v1", Reviewer: "ann", Score: score, MinScore: 90,
+			Reason: "Paint it.", Criteria: []plan.CriterionResult{{ID: "A1", Severity: plan.Must, Result: plan.ResultFail}}}, nil)
+		if p := build(t, contract.RoleAction, d, 100_000); !strings.Contains(p.Text, want) {
+			t.Errorf("score %d: lacks %q:\n%s", score, want, p.Text)
+		}
+	}
+}
+
 func TestNoStory(t *testing.T) {
 	p := build(t, contract.RoleCheck, sample(contract.RoleCheck), DefaultBudget)
 	if strings.Contains(p.Text, "wonderful") {
