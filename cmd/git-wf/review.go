@@ -25,7 +25,8 @@ func (e *env) reviewCommand() *cli.Command {
 		Usage:     "review the newest version of a task",
 		ArgsUsage: "TASK",
 		Description: "Without --approve or --reject, opens your editor with a form. Criteria with a command are judged by running it,\n" +
-			"not by you. An approval passes the criteria that you do not mention, and says which. A rejection says why.",
+			"not by you. An approval passes the criteria that you do not mention, recorded as not looked at one by one. A\n" +
+			"rejection says why.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			boolFlag("approve", "the version may land"),
@@ -121,8 +122,8 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return e.printJSON(rev)
 	}
 	fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
-	if ids := check.Wholly(rev); len(ids) > 0 {
-		fmt.Fprintf(e.stdout, "passed on your word: %s\n", plain.Line(strings.Join(ids, ", ")))
+	if ids := rev.AsAWhole(); len(ids) > 0 {
+		fmt.Fprintf(e.stdout, "%s: %s\n", plan.AsAWhole, plain.Line(strings.Join(ids, ", ")))
 	}
 	unmet, err := eng.Unmet(c.Context, done.Snapshot, t.TaskID)
 	if err != nil {

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,8 +34,8 @@ func Form(s Subject, ran []plan.CriterionResult) string {
 	}
 	for _, c := range s.Task.AcceptanceCriteria {
 		if c.Manual() {
-			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass, fail or none, then what it rests on; empty is none\n%s: \n", c.ID, c.Severity,
-				plain.Line(c.Statement), formKey(c.ID))
+			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass, fail or none, then what it rests on; empty: an approval passes it, %s\n%s: \n",
+				c.ID, c.Severity, plain.Line(c.Statement), plan.AsAWhole, formKey(c.ID))
 		}
 	}
 	b.WriteString("\n# Why, and what to change (to the end of the file)\nmessage:\n")
@@ -86,7 +85,7 @@ func ParseForm(text string) (o Opinion, ok bool, err error) {
 
 func (o *Opinion) set(key, value string) error {
 	switch {
-	case value == "" && (key == "verdict" || key == "score" || strings.HasPrefix(key, ratingMark)):
+	case value == "":
 		return nil
 	case key == "verdict":
 		v, ok := map[string]plan.Verdict{"approve": plan.Approved, "reject": plan.Rejected}[value]
@@ -103,7 +102,7 @@ func (o *Opinion) set(key, value string) error {
 	case strings.HasPrefix(key, ratingMark):
 		return o.Rate(strings.TrimPrefix(key, ratingMark), value)
 	default:
-		word, evidence, _ := strings.Cut(cmp.Or(value, "none"), " ")
+		word, evidence, _ := strings.Cut(value, " ")
 		return o.Rule(strings.TrimPrefix(key, criterionMark), strings.TrimSuffix(word, ":"), strings.TrimSpace(evidence))
 	}
 	return nil

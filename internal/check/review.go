@@ -70,9 +70,6 @@ func (o Opinion) Fits(t *plan.Task) error {
 	return nil
 }
 
-// wholly is the evidence of a criterion that passes because a person approved a version without mentioning it.
-const wholly = "approved as a whole"
-
 // ByPerson joins what the engine ran and a person's opinion into a review. A person can't overrule the engine: a
 // ruling on a criterion with a run line is an error. When a person approves, the criteria that they do not mention
 // pass on their word; when they reject, those are not judged. A MUST that they leave open can't be approved, and a
@@ -91,7 +88,7 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 		case ruled:
 			rulings[c.ID] = NewResult(c, o.Reviewer, ruling.Result, ruling.Evidence)
 		case o.Verdict == plan.Approved:
-			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultPass, wholly)
+			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultPass, plan.AsAWhole)
 		}
 	}
 	r.Criteria = s.merge(ran, rulings, o.Reviewer)
@@ -144,16 +141,6 @@ func (o Opinion) complete(task plan.TaskID, results []plan.CriterionResult) erro
 			"%s: a rejection says why: whoever makes it again has nothing else to go by", task)
 	}
 	return nil
-}
-
-// Wholly lists the criteria that passed because a review approved the version as a whole.
-func Wholly(r plan.Review) (ids []string) {
-	for _, c := range r.Criteria {
-		if c.Result == plan.ResultPass && c.By == r.Reviewer && c.Evidence == wholly {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids
 }
 
 // rate puts ratings into a review and returns the score that they give.
@@ -236,8 +223,8 @@ func reason(r plan.Review, minScore int) string {
 		return fmt.Sprintf("%s at or below %d %% of the scale.", strings.Join(vetoed, ", "), r.Rubric.Veto)
 	case r.Verdict == plan.Approved && r.Rubric != nil && r.Score < r.Rubric.Clear:
 		return fmt.Sprintf("Approved with concerns: score %d is below %d.", r.Score, r.Rubric.Clear)
-	case r.Verdict == plan.Approved && len(Wholly(r)) > 0 && failed == 0:
-		return "Approved as a whole, by word: " + strings.Join(Wholly(r), ", ") + "."
+	case r.Verdict == plan.Approved && len(r.AsAWhole()) > 0 && failed == 0:
+		return "Approved as a whole; " + plan.AsAWhole + ": " + strings.Join(r.AsAWhole(), ", ") + "."
 	case r.Verdict == plan.Approved && failed == 0 && len(open) > 0:
 		return "What was judged passed; not judged: " + strings.Join(open, ", ") + "."
 	case r.Verdict == plan.Approved && failed == 0:

@@ -109,7 +109,7 @@ func TestByPerson(t *testing.T) {
 		reason         string
 	}{
 		{"approved as a whole", "M+ m s", Opinion{Verdict: plan.Approved}, 100, "pass:checks pass:ann pass:ann",
-			"Approved as a whole, by word: A2, A3."},
+			"Approved as a whole; not looked at one by one: A2, A3."},
 		{"approved, each by itself", "M+ m s", Opinion{Verdict: plan.Approved,
 			Criteria: map[string]Ruling{"A2": {plan.ResultPass, "read"}, "A3": {plan.ResultPass, ""}}}, 100,
 			"pass:checks pass:ann pass:ann", "Every criterion passed."},
@@ -122,11 +122,11 @@ func TestByPerson(t *testing.T) {
 		{"what the engine saw stays", "S- m", Opinion{Verdict: plan.Approved}, 90, "fail:checks pass:ann",
 			"Every MUST criterion passed; 1 of 2 criteria failed."},
 		{"a waiver stays", "Mw m", Opinion{Verdict: plan.Approved}, 100, "waived:checks pass:ann",
-			"Approved as a whole, by word: A2."},
+			"Approved as a whole; not looked at one by one: A2."},
 		{"a run line that did not run is not approved along", "M m", Opinion{Verdict: plan.Approved}, 100,
-			"not_judged:ann pass:ann", "Approved as a whole, by word: A2."},
+			"not_judged:ann pass:ann", "Approved as a whole; not looked at one by one: A2."},
 		{"a score of one's own", "m", Opinion{Verdict: plan.Approved, Score: number(95)}, 95, "pass:ann",
-			"Approved as a whole, by word: A1."},
+			"Approved as a whole; not looked at one by one: A1."},
 		{"rejected for what the engine saw", "M- m", Opinion{Verdict: plan.Rejected}, 0, "fail:checks not_judged:ann",
 			"1 of 2 criteria failed."},
 		{"rejected for a MUST", "M+ m", Opinion{Verdict: plan.Rejected, Criteria: map[string]Ruling{"A2": {plan.ResultFail, "no"}}}, 0,

@@ -81,7 +81,7 @@ func approvalsOf(ctx context.Context, store signer, snap *gitstore.Snapshot, p *
 				by = other // it is the one that counts
 			}
 		}
-		a := policy.Approval{By: r.By(), Score: r.Score}
+		a := policy.Approval{By: r.By(), Score: r.Score, Whole: len(r.AsAWhole()) > 0}
 		if !by.Names(a.By) {
 			a.By = by.Reviewer
 		}

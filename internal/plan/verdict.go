@@ -219,6 +219,20 @@ func (t *TaskRecords) reviewed(version int, reviewer string) bool {
 	})
 }
 
+// AsAWhole is the evidence of a criterion that passes because a person approved a version without a word about it.
+const AsAWhole = "not looked at one by one"
+
+// AsAWhole lists the criteria that passed because somebody approved the version as a whole.
+func (r Review) AsAWhole() (ids []string) {
+	for _, c := range r.Criteria {
+		before := c.Evidence == "approved as a whole" // as it was recorded once
+		if c.Result == ResultPass && c.By == r.Reviewer && (c.Evidence == AsAWhole || before) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
 // HasScore reports whether the review's score says anything. Where a MUST is not passed it is what the other criteria
 // leave.
 func (r Review) HasScore() bool {

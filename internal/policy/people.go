@@ -10,6 +10,7 @@ import (
 
 // Approval is a reviewer's approval of a version, as its commit proves it.
 type Approval struct {
+	Whole  bool   // a criterion passed with the whole alone
 	By     string // whoever spoke, as floors and roots name reviewers
 	Person string // who that is: where keys are demanded, the owner of the key; "" for the engine and agents
 	Score  int
@@ -32,13 +33,14 @@ func People(n int) string { return strings.Replace(plain.Count(n, "person"), "pe
 // it lacks none. Quorum and four eyes count people: neither the engine nor an agent is one.
 func (p *Policy) Lacks(root Root, all []Approval) string {
 	minScore, quorum := max(p.Floors.MinScore, root.MinScore), p.Quorum(root)
-	if minScore == 0 && quorum == 0 && len(p.Floors.Reviewers) == 0 && len(root.Reviewers) == 0 {
+	if minScore == 0 && quorum == 0 && len(p.Floors.Reviewers) == 0 && len(root.Reviewers) == 0 && !p.EachCriterion {
 		return ""
 	}
 	var names, people, out []string // out: who can't be one more
 	for _, a := range all {
 		own := p.FourEyes && a.Self
-		if !own && a.Score >= minScore && (len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, a.By)) {
+		looked := !p.EachCriterion || !a.Whole
+		if !own && looked && a.Score >= minScore && (len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, a.By)) {
 			names = append(names, a.By)
 			if a.Person != "" && !slices.Contains(people, a.Person) {
 				people = append(people, a.Person)
@@ -59,6 +61,9 @@ func (p *Policy) Lacks(root Root, all []Approval) string {
 	}
 	if p.FourEyes {
 		what += ", none of them its maker"
+	}
+	if p.EachCriterion {
+		what += ", with a verdict on each criterion"
 	}
 	could := p.Floors.Reviewers
 	if !listed {

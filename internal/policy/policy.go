@@ -27,7 +27,8 @@ type Policy struct {
 	Floors        Floors     `json:"floors"`      // a plan may only be stricter
 	FourEyes      bool       `json:"four_eyes"`   // nobody approves what they made
 	NoWaivers     bool       `json:"no_waivers"`
-	PlanReviewers []string   `json:"plan_reviewers"` // agents and people who must approve a plan besides plan-review
+	EachCriterion bool       `json:"each_criterion,omitempty"` // no approval as a whole
+	PlanReviewers []string   `json:"plan_reviewers"`           // agents and people who must approve a plan besides plan-review
 
 	Changes Changes    `json:"changes,omitzero"` // code that only approved changes may alter
 	Prune   PruneRules `json:"prune,omitzero"`   // how much a prune keeps, and whose decision it is

@@ -131,12 +131,16 @@ func (m *Model) submit() Wish {
 	}
 	d := &Decision{Task: f.task, Version: f.version, Approve: f.approve, Message: strings.TrimSpace(f.message)}
 	for i, r := range f.rulings {
+		evidence := strings.TrimSpace(r.evidence)
+		if r.word == "" && evidence == "" {
+			continue // the command knows what it makes of a criterion that it is not told of
+		}
 		word := cmp.Or(r.word, "none")
 		if f.approve && word == "none" && r.Severity == string(plan.Must) {
 			f.at, f.wrong = 2*i, r.ID+" is a MUST: say pass or fail"
 			return Wish{}
 		}
-		d.Rulings = append(d.Rulings, Ruling{Criterion: r.ID, Word: word, Evidence: strings.TrimSpace(r.evidence)})
+		d.Rulings = append(d.Rulings, Ruling{Criterion: r.ID, Word: word, Evidence: evidence})
 	}
 	if !f.approve && d.Message == "" && !someFail(d.Rulings) {
 		f.at, f.wrong = f.messageField(), "say why, and what to change"
@@ -186,6 +190,8 @@ func (f *form) lines(columns int, ascii bool) (rows []Line, at int) {
 	}
 	if len(f.rulings) == 0 {
 		add(-1, Faint, "Its criteria are judged by their commands.")
+	} else if f.approve {
+		add(-1, Faint, "What you leave open passes, recorded as "+plan.AsAWhole+".")
 	}
 	add(-1, Plain, "")
 	label := "Why"

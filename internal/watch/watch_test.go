@@ -135,21 +135,22 @@ func TestReviewForm(t *testing.T) {
 		want *Decision
 		said string // in the last screen, if there is no decision
 	}{
-		{"approve without a word", []terminal.Key{"a", enter, enter, enter, enter, enter, enter}, nil,
-			"A1 is a MUST: say pass or fail"},
+		{"approve as a whole", []terminal.Key{"a", enter, enter, enter, enter, enter, enter},
+			&Decision{Task: "NOTE-1", Version: "v2", Approve: true}, ""},
+		{"approve without what has to be judged", []terminal.Key{"a", terminal.Backspace, enter, enter, enter, enter, enter,
+			enter}, nil, "A1 is a MUST: say pass or fail"},
 		{"approve what had to be judged", []terminal.Key{"a", "p", enter, enter, enter, enter, enter, enter},
 			&Decision{Task: "NOTE-1", Version: "v2", Approve: true,
-				Rulings: []Ruling{{"A1", "pass", ""}, {"A2", "none", ""}}}, ""},
+				Rulings: []Ruling{{"A1", "pass", ""}}}, ""},
 		{"approve with verdicts", []terminal.Key{"a", "p", enter, "好", " ", "x", enter, "f", enter, enter, enter, enter},
 			&Decision{
 				Task: "NOTE-1", Version: "v2", Approve: true, Rulings: []Ruling{{"A1", "pass", "好 x"}, {"A2", "fail", ""}},
 			}, ""},
 		{"reject without a reason", []terminal.Key{"x", enter, enter, enter, enter, enter, enter}, nil, "say why"},
 		{"reject with a reason", []terminal.Key{"x", enter, enter, enter, enter, "n", "o", terminal.Backspace, "!", enter,
-			enter}, &Decision{Task: "NOTE-1", Version: "v2", Message: "n!",
-			Rulings: []Ruling{{"A1", "none", ""}, {"A2", "none", ""}}}, ""},
+			enter}, &Decision{Task: "NOTE-1", Version: "v2", Message: "n!"}, ""},
 		{"reject because a criterion failed", []terminal.Key{"x", "f", enter, enter, enter, enter, enter, enter},
-			&Decision{Task: "NOTE-1", Version: "v2", Rulings: []Ruling{{"A1", "fail", ""}, {"A2", "none", ""}}}, ""},
+			&Decision{Task: "NOTE-1", Version: "v2", Rulings: []Ruling{{"A1", "fail", ""}}}, ""},
 		{"think better of it", []terminal.Key{"x", "f", terminal.Escape}, nil, "nothing is recorded"},
 		{"nothing to review", []terminal.Key{"G", "a"}, nil, "POST-1 has no version to review"},
 	}

@@ -185,14 +185,15 @@ func reviewArgs(t *plan.TaskState, rubric *plan.Rubric, r *http.Request) ([]stri
 	}
 	for _, c := range t.AcceptanceCriteria {
 		word := r.PostFormValue("criterion." + c.ID)
-		if !c.Manual() {
-			continue
+		evidence := written(r, "evidence."+c.ID)
+		if !c.Manual() || word == "" && evidence == "" {
+			continue // the command knows what it makes of a criterion that it is not told of
 		}
 		if word != "pass" && word != "fail" {
-			word = "none" // what nobody chose is not what the command makes of a criterion that it is not told of
+			word = "none"
 		}
 		ruling := "--criterion=" + c.ID + "=" + word
-		if evidence := written(r, "evidence."+c.ID); evidence != "" {
+		if evidence != "" {
 			ruling += ":" + evidence
 		}
 		args = append(args, ruling)
