@@ -29,7 +29,14 @@ func Parse(name string, data []byte) (*plan.Plan, error) {
 // ParseValid is Parse and Validate, with the findings placed in the document: path and line are those of what was
 // written, not of the completed plan. The plan is nil if there is any finding.
 func ParseValid(name string, data []byte, floors policy.Floors) (*plan.Plan, error) {
-	return ParseFrom(name, data, floors, nil)
+	p, err := ParseFrom(name, data, floors, nil)
+	if err == nil {
+		err = Locate(name, data, Obsolete(p)).Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // ParseFrom is ParseValid of a plan that is made from a workflow; nil: from none.

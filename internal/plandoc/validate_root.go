@@ -107,6 +107,19 @@ func (v *validator) final(i int, f *plan.FinalDeliverableSpec) {
 	}
 }
 
+// Obsolete finds what nobody may write any more, and plans of earlier times may have.
+func Obsolete(p *plan.Plan) (fs plan.Findings) {
+	for i, t := range p.Tasks {
+		if f := t.FinalDeliverableSpec; f != nil && f.Mode == plan.Assemble && len(f.IncludeChildren) > 0 {
+			fs = append(fs, plan.Finding{Code: "bad-final-spec", TaskID: t.TaskID,
+				Path:    fmt.Sprintf("tasks[%d].final_deliverable_spec.include_children", i),
+				Message: "ASSEMBLE delivers what its task makes, and leaves nothing out", Expected: "nothing, or mode PASS_THROUGH",
+				Found: plan.JoinIDs(f.IncludeChildren), Example: "mode: PASS_THROUGH"})
+		}
+	}
+	return fs
+}
+
 // assemble checks that the assembling task depends on all of its inputs: what it does not depend on it would not see.
 func (v *validator) assemble(i int, f *plan.FinalDeliverableSpec) {
 	const field = "final_deliverable_spec.assemble_task_id"

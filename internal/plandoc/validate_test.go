@@ -48,6 +48,21 @@ func TestSmallIsValid(t *testing.T) {
 	}
 }
 
+// A plan that was approved before a rule stays one.
+func TestObsoleteIsValid(t *testing.T) {
+	old := strings.Replace(small, "mode: ASSEMBLE,", "mode: ASSEMBLE, include_children: [IMPL-1],", 1)
+	p, err := ParseFrom("p.yaml", []byte(old), policy.Floors{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fs := Validate(p, policy.Floors{}); len(fs) > 0 {
+		t.Error(fs)
+	}
+	if _, err := ParseValid("p.yaml", []byte(old), policy.Floors{}); err == nil {
+		t.Error("it can be written")
+	}
+}
+
 // more is a further ACTION, for rules that need one; the fields are appended.
 func more(id, fields string) string {
 	return small + fmt.Sprintf("  - {task_id: %s, title: More, estimated_person_days: 1, %s,\n"+
@@ -170,6 +185,9 @@ func TestRules(t *testing.T) {
 		{name: "assemble by nobody", code: "bad-final-spec", yaml: replace("assemble_task_id: IMPL-3",
 			"assemble_task_id: IMPL-2"),
 			want: `4: final_deliverable_spec.assemble_task_id: GOAL-1: ASSEMBLE needs the task that assembles`},
+		{name: "assembles a part", code: "bad-final-spec", yaml: replace("mode: ASSEMBLE,",
+			"mode: ASSEMBLE, include_children: [IMPL-1],"),
+			want: `4: final_deliverable_spec.include_children: GOAL-1: ASSEMBLE delivers what its task makes, and leaves nothing out (expected nothing, or mode PASS_THROUGH; found IMPL-1; for example mode: PASS_THROUGH)`},
 		{name: "pass-through assembles", code: "bad-final-spec", yaml: replace("ASSEMBLE", "PASS_THROUGH"),
 			want: `final_deliverable_spec.assemble_task_id: GOAL-1: PASS_THROUGH assembles nothing`},
 		{name: "includes the unknown", code: "bad-final-spec", yaml: strings.Replace(pass, "PASS_THROUGH}",
