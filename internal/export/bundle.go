@@ -100,6 +100,14 @@ func Build(ctx context.Context, store library, e *Evidence, o Options) (*Bundle,
 	return NewShelf(store).Build(ctx, e, o)
 }
 
+// isComplete reports whether the whole deliverable is there. What is assembled may be while a part of it is to be made
+// again: the bundle shows what is stale.
+func isComplete(s *plan.State) bool {
+	root := s.Root()
+	assembled := root.FinalDeliverableSpec != nil && root.FinalDeliverableSpec.Mode == plan.Assemble
+	return root.Status == plan.StatusDone || assembled && root.Status != plan.StatusAbandoned && s.Assembled(root)
+}
+
 // Build is the function Build with the shelf's objects.
 func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, error) {
 	snap, state := e.Snapshot, e.Snapshot.State()
@@ -111,7 +119,7 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		PlanCommit:    snap.Commit,
 		ExportedAt:    plan.Second(snap.Time),
 		Mode:          plan.PassThrough,
-		Complete:      state.Root().Status == plan.StatusDone,
+		Complete:      isComplete(state),
 		Options:       o,
 		Signatures:    e.Word(),
 		PolicyCommit:  e.policy,

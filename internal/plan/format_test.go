@@ -126,7 +126,7 @@ func (x *situation) claim(id TaskID) {
 }
 
 // statusPlan is a goal with one task that all tables are about, a task that it depends on outside of that goal, and,
-// if it assembles, a root that is done when the one task is.
+// if it assembles, a root that is not done before the one task is.
 func statusPlan(assembles bool) *Plan {
 	action := func(id, parent TaskID, deps ...TaskID) *Task {
 		return &Task{TaskID: id, NodeType: Action, ParentTaskID: parent, DependsOn: deps, Requires: []Requirement{}}
@@ -216,7 +216,7 @@ var checkConditions = map[string]condition{
 
 var goalConditions = map[string]condition{
 	"marked abandoned": {make: func(x *situation) { x.add("GOAL-2", "marks/0001-abandoned.json") }},
-	"all of its leaves are DONE; of an assembled GOAL, the assembling task is": {verdictIs(Approved), "leaf"},
+	"all of its leaves are DONE, and the assembling task of an assembled GOAL": {verdictIs(Approved), "leaf"},
 	"it has no leaf":           {func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }, "leaf"},
 	"work on a leaf has begun": {make: func(x *situation) { x.add("IMPL-1", "attempts/a1-error.json") }},
 	"otherwise":                {make: func(*situation) {}},
@@ -283,15 +283,19 @@ func TestFormatStatuses(t *testing.T) {
 	}
 }
 
-// An assembled goal is done when its assembling task is, whatever the other leaves are.
+// An assembled goal is done when all of its leaves are, and the assembling task too, wherever that is.
 func TestFormatAssembledGoal(t *testing.T) {
 	x := fresh()
 	x.version("IMPL-1", Approved)
 	x.version("IMPL-2", Rejected)
-	for assembles, want := range map[bool]Status{true: StatusDone, false: StatusInProgress} {
-		if got, _ := x.status("GOAL-1", assembles); got != want {
-			t.Errorf("assembled %v: %s, want %s", assembles, got, want)
+	for _, assembles := range []bool{true, false} {
+		if got, _ := x.status("GOAL-1", assembles); got != StatusInProgress {
+			t.Errorf("assembled %v, with a leaf that is to be made again: %s", assembles, got)
 		}
+	}
+	x.version("IMPL-2", Approved)
+	if got, _ := x.status("GOAL-1", true); got != StatusDone {
+		t.Errorf("with all of its leaves: %s", got)
 	}
 	x = fresh()
 	x.version("IMPL-2", Approved)
