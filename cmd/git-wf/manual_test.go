@@ -127,7 +127,7 @@ func TestManualExampleIsAPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := plandoc.ReviewPlan(p); r.Verdict != plan.Approved {
+	if r := plandoc.ReviewPlan(p, plandoc.Stated); r.Verdict != plan.Approved {
 		t.Errorf("the review would reject it, score %d: %+v", r.Score, r.Suggestions)
 	}
 }

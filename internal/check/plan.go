@@ -10,7 +10,8 @@ import (
 // OfPlan is the built-in review of a plan, the deliverable of a planning task. A candidate that breaks hard rules has
 // findings instead of a plan, and fails every criterion: nothing else about it can be judged. The first one has them as
 // evidence; a maker need not read them once for each.
-func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, now time.Time) plan.Review {
+func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plandoc.Days,
+	now time.Time) plan.Review {
 	r := s.review(plan.ReviewerPlan, "", now)
 	if len(findings) > 0 {
 		evidence := findings.Error()
@@ -24,7 +25,7 @@ func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, now time.Ti
 		r.Verdict, r.Reason = plan.Rejected, "The plan breaks hard rules."
 		return r
 	}
-	judged := plandoc.ReviewPlan(candidate)
+	judged := plandoc.ReviewPlan(candidate, days)
 	r.Score = judged.Score
 	r.Criteria = s.merge(judged.Criteria, nil, plan.ReviewerPlan)
 	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)

@@ -220,7 +220,7 @@ func TestOpinionThatDoesNotFit(t *testing.T) {
 func TestOfPlan(t *testing.T) {
 	task := &plan.Task{TaskID: "IMPL-1", AcceptanceCriteria: plan.PlanCriteria()}
 	s := Subject{Task: task, Artifact: plan.Artifact{ArtifactID: "v2", Tree: "4b82"}, MinScore: 90}
-	r := OfPlan(s, nil, plan.Findings{{Code: "cycle", TaskID: "A-1", Message: "a cycle"}}, aTime)
+	r := OfPlan(s, nil, plan.Findings{{Code: "cycle", TaskID: "A-1", Message: "a cycle"}}, nil, aTime)
 	checkReview(t, s, r)
 	if r.Verdict != plan.Rejected || r.Score != 0 || len(r.Suggestions) != 1 || len(r.FailedMust()) == 0 {
 		t.Errorf("of a plan that breaks rules: %+v", r)

@@ -156,7 +156,7 @@ func (e *Engine) fillsFrom(ctx context.Context, w *expand.Workflow, s *plan.Stat
 		case err != nil:
 			return "", err
 		}
-		if r := plandoc.ReviewPlan(judgedAs(t.Task, p, whole)); r.Verdict != plan.Approved {
+		if r := plandoc.ReviewPlan(judgedAs(t.Task, p, whole), plandoc.Stated); r.Verdict != plan.Approved {
 			return fmt.Sprintf("%s: the review of plans would reject what it is filled with: %s", t.FillTargetTaskID,
 				failures(r)), nil
 		}

@@ -89,7 +89,7 @@ func (e *Engine) overturn(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 	if err != nil {
 		return err
 	}
-	rev := check.OfPlan(subject, nil, wrong, e.Now())
+	rev := check.OfPlan(subject, nil, wrong, nil, e.Now())
 	return e.recordReview(ctx, snap.ID, rev, subject, nil, wrong)
 }
 

@@ -55,6 +55,7 @@ func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name st
 	if err != nil {
 		return d, err
 	}
+	d.Before = snap.Plan
 	s := snap.State()
 	open := s.PlanningOf(r.Leaf)
 	if open == nil {

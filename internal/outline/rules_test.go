@@ -92,7 +92,7 @@ A game for one page, without a server.
 	if err != nil {
 		t.Fatalf("%v\n%s", err, doc)
 	}
-	if r := plandoc.ReviewPlan(p); r.Verdict != plan.Approved {
+	if r := plandoc.ReviewPlan(p, plandoc.Stated); r.Verdict != plan.Approved {
 		t.Errorf("%s with %d: %+v\n%s", r.Verdict, r.Score, r.Criteria, doc)
 	}
 	tasks := map[plan.TaskID]*plan.Task{}

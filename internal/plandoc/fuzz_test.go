@@ -49,7 +49,7 @@ func FuzzParse(f *testing.F) {
 		if len(Validate(p, policy.Floors{})) > 0 {
 			return
 		}
-		ReviewPlan(p)
+		ReviewPlan(p, Stated)
 		again, err := Parse("p", stored)
 		if err != nil {
 			t.Fatalf("parse what was stored: %v", err)

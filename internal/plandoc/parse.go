@@ -65,7 +65,7 @@ func Unfit(name string, data []byte) plan.Findings {
 		return nil
 	}
 	var fs plan.Findings
-	r := ReviewPlan(p)
+	r := ReviewPlan(p, Stated)
 	for _, c := range r.Criteria {
 		if c.Severity == plan.Must && !c.Passed() {
 			fs = append(fs, plan.Finding{Code: "review-" + c.ID, File: name, Message: "the review would reject it, too: " +

@@ -45,10 +45,16 @@ const (
 	mostUnjudgeable = 0.5 // share of tasks without an observable outcome beyond which a plan is rejected outright
 )
 
+// Days is how long a task takes, in person-days, and whether that is assumed because the plan does not say.
+type Days func(*plan.Task) (days float64, assumed bool)
+
+// Stated is what the plan says alone: of what it leaves out somebody else judges later.
+func Stated(t *plan.Task) (days float64, assumed bool) { return t.EstimatedPersonDays, false }
+
 // ReviewPlan judges what Validate can't: coverage, completeness, estimates, dependencies and the wording of criteria.
 // It expects a plan without findings. The score is 100 less the weights in review_words.go, each times the share of
 // the plan that is affected.
-func ReviewPlan(p *plan.Plan) PlanReview {
+func ReviewPlan(p *plan.Plan, days Days) PlanReview {
 	r := &planReviewer{plan: p, penalty: map[string]float64{}, evidence: map[string][]string{}}
 	for _, t := range p.Tasks {
 		if t.NodeType == plan.Action && !t.Planning() {
@@ -56,7 +62,7 @@ func ReviewPlan(p *plan.Plan) PlanReview {
 		}
 	}
 	failed := map[string]bool{}
-	failed[planFeasible] = !r.feasible()
+	failed[planFeasible] = !r.feasible(days)
 	r.coverage()
 	r.completeness()
 	r.dependencies()
@@ -120,16 +126,22 @@ func (r *planReviewer) result(failed map[string]bool) PlanReview {
 	return review
 }
 
-func (r *planReviewer) feasible() bool {
+func (r *planReviewer) feasible(estimate Days) bool {
 	limit := r.plan.Limits().OneShotThresholdPersonDays
 	var large []plan.TaskID
 	for _, t := range r.actions {
-		if t.EstimatedPersonDays > limit {
-			large = append(large, t.TaskID)
-			r.suggest(priorityHigh, t.TaskID,
-				"estimated at %v person-days, more than %v: split it into tasks that each have a deliverable of their own",
-				t.EstimatedPersonDays, limit)
+		days, assumed := estimate(t)
+		if days <= limit {
+			continue
 		}
+		large = append(large, t.TaskID)
+		by, otherwise := "", ""
+		if assumed {
+			by, otherwise = " by the rule", ", or state its estimated_person_days"
+		}
+		r.suggest(priorityHigh, t.TaskID,
+			"estimated%s at %v person-days, more than %v: split it into tasks that each have a deliverable of their own%s",
+			by, days, limit, otherwise)
 	}
 	if len(large) > 0 {
 		r.evidence[planFeasible] = []string{

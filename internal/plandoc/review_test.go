@@ -21,7 +21,7 @@ func reviewed(t *testing.T, head string, tasks ...[3]string) PlanReview {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ReviewPlan(p)
+	return ReviewPlan(p, Stated)
 }
 
 func TestReviewPlan(t *testing.T) {
@@ -98,11 +98,11 @@ func TestReviewOfRealisticPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := ReviewPlan(p)
+	r := ReviewPlan(p, Stated)
 	if r.Verdict != plan.Approved || r.Score != 100 || len(r.Suggestions) > 0 {
 		t.Errorf("got %+v", r)
 	}
-	if diff := cmp.Diff(r, ReviewPlan(p)); diff != "" {
+	if diff := cmp.Diff(r, ReviewPlan(p, Stated)); diff != "" {
 		t.Errorf("the second review differs: %s", diff)
 	}
 	if len(r.Criteria) != len(plan.PlanCriteria()) {

@@ -400,7 +400,7 @@ func BenchmarkLarge(b *testing.B) {
 	})
 	b.Run("Review", func(b *testing.B) {
 		for b.Loop() {
-			ReviewPlan(p)
+			ReviewPlan(p, Stated)
 		}
 	})
 	b.Run("SchemaParse", func(b *testing.B) {

@@ -280,7 +280,7 @@ func TestExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := plandoc.ReviewPlan(p); r.Verdict != plan.Approved || r.Score < 100 || len(r.Suggestions) > 0 {
+		if r := plandoc.ReviewPlan(p, plandoc.Stated); r.Verdict != plan.Approved || r.Score < 100 || len(r.Suggestions) > 0 {
 			t.Errorf("the review of the example: %+v", r)
 		}
 	})
@@ -311,7 +311,7 @@ func TestExamples(t *testing.T) {
 		if fs := plandoc.Validate(merged, policy.Floors{}); len(fs) > 0 {
 			t.Error(fs)
 		}
-		if r := plandoc.ReviewPlan(merged); r.Verdict != plan.Approved {
+		if r := plandoc.ReviewPlan(merged, plandoc.Stated); r.Verdict != plan.Approved {
 			t.Errorf("the review of the example: %+v", r)
 		}
 	})

@@ -240,7 +240,7 @@ func (l *linter) judge(x *expander, review bool) *plan.Plan {
 		}
 		return p
 	}
-	if r := plandoc.ReviewPlan(p); review && r.Verdict != plan.Approved {
+	if r := plandoc.ReviewPlan(p, plandoc.Stated); review && r.Verdict != plan.Approved {
 		var why []string
 		for _, c := range r.Criteria {
 			if c.Result == plan.ResultFail {

@@ -154,11 +154,11 @@ func TestTemplates(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if review := plandoc.ReviewPlan(p); review.Score < 90 || review.Verdict != plan.Approved {
+				if review := plandoc.ReviewPlan(p, plandoc.Stated); review.Score < 90 || review.Verdict != plan.Approved {
 					t.Errorf("score %d: %+v", review.Score, review.Suggestions)
 				}
 				p, asks := grown(t, w, in)
-				if review := plandoc.ReviewPlan(p); review.Score < 90 || review.Verdict != plan.Approved {
+				if review := plandoc.ReviewPlan(p, plandoc.Stated); review.Score < 90 || review.Verdict != plan.Approved {
 					t.Errorf("with its fills, score %d: %+v", review.Score, review.Suggestions)
 				}
 				b, err := w.Bounds(in)
