@@ -10,11 +10,11 @@ import (
 
 // Approval is a reviewer's approval of a version, as its commit proves it.
 type Approval struct {
-	Whole  bool   // a criterion passed with the whole alone
 	By     string // whoever spoke, as floors and roots name reviewers
 	Person string // who that is: where keys are demanded, the owner of the key; "" for the engine and agents
 	Score  int
 	Self   bool // by the version's maker
+	Whole  bool // some criterion passed with the whole alone
 }
 
 // Quorum is how many people must approve what is held against a root. Four eyes are the maker's and one person's more.
