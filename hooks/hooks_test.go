@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"gitwf/internal/repotest"
+	"gitwf/internal/repotest/tool"
 )
 
 func TestMain(m *testing.M) { os.Exit(repotest.InMemory{M: m}.Run()) }
@@ -1021,11 +1022,11 @@ func TestShells(t *testing.T) {
 	t.Parallel()
 	for _, shell := range []string{"sh", "dash", "bash", "bash --posix", "ksh", "mksh", "zsh", "busybox sh"} {
 		name, arg, _ := strings.Cut(shell, " ")
-		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Logf("%s is not here", shell)
+		if why := tool.Broken(name); why != "" {
+			t.Logf("skipped: %s", why)
 			continue
 		}
+		path := tool.Need(t, name)
 		for _, opt := range []string{"", "-eu"} {
 			r := newRepo(t)
 			wrapper := filepath.Join(r.bin, "bash") // a name that Install takes for a shell

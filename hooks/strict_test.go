@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gitwf/internal/repotest/tool"
 )
 
 // newStrict makes a repository with one file below the root and one outside, in strict mode.
@@ -466,10 +468,8 @@ func TestStrictOwnHook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "zsh" {
-				if _, err := exec.LookPath("zsh"); err != nil {
-					t.Skip("zsh is not here")
-				}
+			if needs := map[string]string{"bash": "bash", "zsh": "zsh", "perl": "/usr/bin/perl"}[name]; needs != "" {
+				tool.Need(t, needs)
 			}
 			r := newRepo(t)
 			log := r.path(".git", "own")

@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/completion"
 	"gitwf/internal/fault"
+	"gitwf/internal/repotest/tool"
 
 	"github.com/urfave/cli/v2"
 )
@@ -70,20 +71,10 @@ func isolateGit(t *testing.T) {
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 }
 
-// shellOrSkip is the path of a shell, or the reason why a test does not run.
-func shellOrSkip(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not installed", name)
-	}
-	return path
-}
-
 func TestCompletionScriptsParse(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
-			path := shellOrSkip(t, shell)
+			path := tool.Need(t, shell)
 			if out, err := exec.Command(path, "-n", completionScriptFile(t, shell, "script")).CombinedOutput(); err != nil ||
 				len(out) > 0 {
 				t.Errorf("%s -n: %v\n%s", shell, err, out)
@@ -138,7 +129,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 func TestCompletionInBash(t *testing.T) {
 	fakeProgram(t)
-	bash, script := shellOrSkip(t, "bash"), completionScriptFile(t, "bash", "git-wf")
+	bash, script := tool.Need(t, "bash"), completionScriptFile(t, "bash", "git-wf")
 	tests := append(completions[:len(completions):len(completions)], struct{ name, line, want string }{
 		"value behind an equals sign", "git-wf status --plan=WFS-c", "WFS-card",
 	})
@@ -165,7 +156,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 func TestCompletionThroughGitInBash(t *testing.T) {
 	fakeProgram(t)
-	bash, script := shellOrSkip(t, "bash"), completionScriptFile(t, "bash", "git-wf")
+	bash, script := tool.Need(t, "bash"), completionScriptFile(t, "bash", "git-wf")
 	for line, want := range map[string]string{
 		"show T": "TEXT-1", "hooks un": "uninstall", "status --plan=WFS-s": "WFS-shop", "export --par": "--partial",
 	} {
@@ -178,7 +169,7 @@ func TestCompletionThroughGitInBash(t *testing.T) {
 
 func TestCompletionInFish(t *testing.T) {
 	fakeProgram(t)
-	fish, script := shellOrSkip(t, "fish"), completionScriptFile(t, "fish", "git-wf.fish")
+	fish, script := tool.Need(t, "fish"), completionScriptFile(t, "fish", "git-wf.fish")
 	for _, tt := range completions {
 		for _, line := range []string{tt.line, strings.Replace(tt.line, "git-wf", "git wf", 1)} {
 			t.Run(line, func(t *testing.T) {
@@ -220,7 +211,7 @@ zpty -d z
 
 func TestCompletionInZsh(t *testing.T) {
 	fakeProgram(t)
-	zsh, script := shellOrSkip(t, "zsh"), completionScriptFile(t, "zsh", "_git-wf")
+	zsh, script := tool.Need(t, "zsh"), completionScriptFile(t, "zsh", "_git-wf")
 	var lines, want []string
 	for _, tt := range completions {
 		if strings.Contains(tt.want, " ") { // several offers leave the line as it is, or complete what they share

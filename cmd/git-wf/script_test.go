@@ -21,6 +21,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
+	"gitwf/internal/repotest/tool"
 )
 
 func TestMain(m *testing.M) {
@@ -85,7 +86,10 @@ func TestScripts(t *testing.T) {
 			case "root":
 				return os.Geteuid() == 0, nil
 			case "bwrap": // which some containers don't let work
-				return exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "true").Run() == nil, nil
+				return tool.Broken(name) == "", nil
+			}
+			if needs, ok := strings.CutPrefix(name, "tool:"); ok { // which [exec:...] would take for there if it does not work
+				return tool.Broken(needs) == "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},

@@ -53,7 +53,7 @@ func TestVendorsChange(t *testing.T) {
 			}
 			program := ""
 			if v.program {
-				program = tool(t, tools, v.kind)
+				program = vendorTool(t, tools, v.kind)
 			}
 			var turns []wiretest.Turn
 			for _, call := range edits[v.kind] {

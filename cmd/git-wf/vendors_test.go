@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
+	"gitwf/internal/repotest/tool"
 	"gitwf/internal/wiretest"
 )
 
@@ -74,7 +74,7 @@ func TestVendors(t *testing.T) {
 			}
 			program := ""
 			if v.program {
-				program = tool(t, tools, v.kind)
+				program = vendorTool(t, tools, v.kind)
 			}
 			file := func(name, content string) map[string]any {
 				return map[string]any{"result_type": "ARTIFACT", "summary": "I did very well.",
@@ -209,8 +209,8 @@ func (w *vendorRun) ends(want int, args ...string) string {
 	return out.String()
 }
 
-// tool finds a program that .ci/tools installs in a directory, or skips the test.
-func tool(t *testing.T, dir, name string) string {
+// vendorTool finds a program that .ci/tools installs in a directory, or skips the test.
+func vendorTool(t *testing.T, dir, name string) string {
 	t.Helper()
 	if dir != "" {
 		path := filepath.Join(dir, "node_modules", ".bin", name)
@@ -218,12 +218,10 @@ func tool(t *testing.T, dir, name string) string {
 			return path
 		}
 	}
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it",
-			name)
+	if why := tool.Broken(name); why != "" {
+		t.Skipf("skipped: %s; `.ci/tools DIR` installs it in $GIT_WF_TEST_TOOLS/node_modules/.bin", why)
 	}
-	return path
+	return tool.Need(t, name)
 }
 
 func writeFile(t *testing.T, name, content string) {

@@ -179,7 +179,7 @@ func TestVendorsWorkflow(t *testing.T) {
 			if testing.Short() {
 				t.Skip("skipped: a real agent takes seconds for each question")
 			}
-			program := tool(t, tools, f.vendor)
+			program := vendorTool(t, tools, f.vendor)
 			server := wiretest.Start(t, append(f.turns, wiretest.Turn{Text: "{}", Times: -1})...)
 			home := t.TempDir()
 			for _, v := range vendors {

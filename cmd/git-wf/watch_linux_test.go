@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gitwf/internal/repotest/tool"
 	"gitwf/internal/terminal"
 )
 
@@ -533,9 +534,7 @@ func TestWatchPanics(t *testing.T) {
 // A shell with jobs: stopped by Ctrl+Z or by a signal, the shell has its terminal; after fg the screen is there again.
 // As "git wf", git itself is in between and has to stop, too.
 func TestWatchStopsAndGoesOn(t *testing.T) {
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("needs bash")
-	}
+	tool.Need(t, "bash")
 	r := newWatchRepo(t)
 	s := r.on(80, 24, []string{"PS1=shell> "}, "bash", "--norc", "--noprofile", "--noediting", "-i")
 	s.sees(`shell>$`)

@@ -65,6 +65,7 @@ var allowed = []struct {
 	{"internal/export", []string{"internal/act", "internal/gitstore", "internal/plan", "internal/plandoc",
 		"internal/policy"}},
 	{testsAlone, []string{"internal/gitstore", "internal/plan", "internal/plandoc", "internal/policy"}},
+	{testsAlone + "/tool", nil},
 	{"internal/wiretest", nil}, // the services that agents are tested against
 	{"internal/agent", []string{"internal/backend", "internal/contract", "internal/document", "internal/glob",
 		"internal/outline", "internal/plan", "internal/process"}},
@@ -128,12 +129,12 @@ var only = []struct {
 	{"github.com/hanwen/go-fuse/", []string{"bench/chaos"}, "the program's module does without it"},
 	{"github.com/santhosh-tekuri/jsonschema/", nil, "it costs every start; internal/schema is held against it in tests"},
 	{"os/exec", []string{"bench", "cmd/git-wf", "internal/attacktest", "internal/chaostest", "internal/gitstore",
-		"internal/process", testsAlone}, "processes are started in one place for git and one for the rest"},
+		"internal/process", testsAlone, testsAlone + "/tool"}, "processes are started in one place for git and one for the rest"},
 }
 
 // unlinked are the packages that the program has no part in: how they start costs nobody anything.
 var unlinked = []string{"bench", "bench/chaos", "bench/replay", "internal/attacktest", "internal/chaostest", testsAlone,
-	"internal/wiretest"}
+	testsAlone + "/tool", "internal/wiretest"}
 
 // pure are the packages that decide; everything that decisions rest on is an argument. They may not import impure ones.
 var pure = []string{"internal/act", "internal/plain", "internal/plan", "internal/plandoc", "internal/policy",

@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 	"gitwf/internal/repotest"
+	"gitwf/internal/repotest/tool"
 )
 
 // policies makes commits of a policy's history, signed by one of the people.
@@ -24,9 +25,7 @@ type policies struct {
 
 func newPolicies(t *testing.T, people ...string) policies {
 	t.Helper()
-	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		t.Skip("no ssh-keygen")
-	}
+	tool.Need(t, "ssh-keygen")
 	p := policies{repotest.New(t), t, map[string]string{}, nil}
 	p.Git("config", "gpg.format", "ssh")
 	for _, name := range people {

@@ -3,13 +3,13 @@ package check
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
+	"gitwf/internal/repotest/tool"
 )
 
 // What the runners print, as their versions of 2024 and 2025 do, where none of the tests ran and where some did.
@@ -131,9 +131,7 @@ func TestRunnersHere(t *testing.T) {
 		{"cargo", "cargo test --offline", cargo("#[test]\nfn a() {}\n"), "green"},
 	} {
 		t.Run(test.line+" is "+test.want, func(t *testing.T) {
-			if _, err := exec.LookPath(test.tool); err != nil {
-				t.Skip(err)
-			}
+			tool.Need(t, test.tool)
 			s := setup(t)
 			s.Environ = process.Environ(os.Environ())
 			s.Checkout = func(context.Context, bool) (string, error) {

@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 	"gitwf/internal/repotest"
+	"gitwf/internal/repotest/tool"
 )
 
 const signedPage = `title: Page
@@ -28,9 +29,7 @@ tasks:
 // signing makes a repository whose user, Ada, signs her work, and a policy with her key.
 func signing(t *testing.T) (*repotest.Repo, *gitstore.Policy) {
 	t.Helper()
-	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		t.Skip("no ssh-keygen")
-	}
+	tool.Need(t, "ssh-keygen")
 	r := repotest.New(t)
 	file := filepath.Join(t.TempDir(), "ada")
 	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", file).CombinedOutput(); err != nil {

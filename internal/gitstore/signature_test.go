@@ -10,14 +10,13 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
+	"gitwf/internal/repotest/tool"
 )
 
 // newKey makes an SSH key and returns the file of its public half and that half.
 func newKey(t *testing.T, name string) (file, key string) {
 	t.Helper()
-	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		t.Skip("no ssh-keygen")
-	}
+	tool.Need(t, "ssh-keygen")
 	file = filepath.Join(t.TempDir(), name)
 	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f",
 		file).CombinedOutput(); err != nil {

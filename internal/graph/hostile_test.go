@@ -15,6 +15,7 @@ import (
 
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
+	"gitwf/internal/repotest/tool"
 )
 
 // hostile are titles that try to leave their place in one of the formats.
@@ -147,9 +148,7 @@ func TestHostileTitles(t *testing.T) {
 
 // TestDOTIsReadByGraphviz draws with the real program and reads the labels that it made of the titles.
 func TestDOTIsReadByGraphviz(t *testing.T) {
-	if _, err := exec.LookPath("dot"); err != nil {
-		t.Skip("dot (Debian: graphviz) is not installed")
-	}
+	tool.Need(t, "dot") // Debian: graphviz
 	g := named(hostile())
 	cmd := exec.Command("dot", "-Tjson0")
 	cmd.Stdin = strings.NewReader(draw(t, "dot", g))

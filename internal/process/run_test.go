@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gitwf/internal/repotest/tool"
 )
 
 // soon is the longest time of a run that does not hang, on a busy machine.
@@ -172,9 +174,7 @@ func alive(pid int) bool {
 
 // A process with its own session escapes, but does not delay Run.
 func TestSessionOfItsOwn(t *testing.T) {
-	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip("no setsid")
-	}
+	tool.Need(t, "setsid")
 	dir := t.TempDir()
 	res := run(t, Command{Line: "setsid sh -c 'echo $$ >pid; exec sleep 1000' & until test -s pid; do :; done; echo done",
 		Dir: dir})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"gitwf/internal/repotest"
+	"gitwf/internal/repotest/tool"
 )
 
 // These tests run browsertest/*.mjs in a real browser against a real git wf ui. They need a Chromium on PATH, node, and
@@ -33,13 +34,11 @@ func surroundings(t *testing.T) (env []string) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the plan's commands need a POSIX shell")
 	}
-	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("needs node")
-	}
+	tool.Need(t, "node")
 	chromium := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil && chromium == "" {
-			chromium = path
+		if chromium == "" && tool.Broken(name) == "" {
+			chromium = tool.Need(t, name)
 		}
 	}
 	if chromium == "" {

@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 	"gitwf/internal/repotest"
+	"gitwf/internal/repotest/tool"
 )
 
 func TestUnsigned(t *testing.T) {
@@ -23,9 +24,7 @@ func TestUnsigned(t *testing.T) {
 
 // Under a policy with keys, each event and each review says whose key proves it, or why none does.
 func TestSigned(t *testing.T) {
-	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		t.Skip("no ssh-keygen")
-	}
+	tool.Need(t, "ssh-keygen")
 	s := newSite(t, nil)
 	s.rejectedAndRedone() // by r1, which nobody signed
 	s.Review("PAGE-1", 2, "bo", plan.Approved, nil)

@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
+	"gitwf/internal/repotest/tool"
 )
 
 // Every kind of repository has checkouts whose changes are found, and a pool of them.
@@ -151,9 +152,7 @@ func TestCandidateNames(t *testing.T) {
 
 // Files of git-lfs are checked out and recorded as everywhere.
 func TestLFS(t *testing.T) {
-	if _, err := exec.LookPath("git-lfs"); err != nil {
-		t.Skip(err)
-	}
+	tool.Need(t, "git-lfs")
 	r := repotest.New(t)
 	r.Git("lfs", "install", "--local", "--skip-repo")
 	commit(r, ".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n", "a.bin", "first\n", "b.bin", "other\n")
