@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/audit"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
@@ -58,6 +59,9 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	tip, err := store.Tip(ctx, id)
 	if err != nil {
 		return fmt.Errorf("read plan %s: %w", id, err)
+	}
+	if err := audit.Sound(ctx, store, id, tip); err != nil {
+		return err
 	}
 	commit, err := export.PlanCommit(ctx, store, tip)
 	if err != nil {

@@ -141,6 +141,8 @@ type auditor struct {
 	chain   *chain            // what is known of the history at the commit that was audited last
 	gather  bool              // remember what the commits add
 	added   []change          // by the commits that were audited
+	made    map[string]made   // by path: what the records that they added were made under
+	briefs  map[string]any    // by path: what documents say that others are held against
 	cut     map[plan.OID]bool // commits whose parents a shallow clone does not have
 	roots   []plan.OID        // with which the audited histories begin
 	illegal map[plan.OID]bool // commits that are no legal events
@@ -199,7 +201,7 @@ func placeOf(name string) (place string, known bool) {
 		return name, true
 	}
 	if parts := strings.SplitN(name, "/", 4); parts[0] == "tasks" && len(parts) == 4 {
-		_, _, known = taskPath(name)
+		_, _, known = plan.SplitPath(name)
 		return strings.Join(parts[:3], "/"), known
 	}
 	dir, rest, _ := strings.Cut(name, "/")

@@ -122,7 +122,7 @@ func TestForged(t *testing.T) {
 			}
 		}, fmt.Sprintf("bad-artifact %[1]s; version-gap %[1]s/artifacts", dir2)},
 		{"records of an unknown task", func(func(string) string) map[string]string {
-			return map[string]string{plan.TaskID("IMPL-9").Dir() + "/marks/0001-abandoned.json": "{}"}
+			return map[string]string{plan.TaskID("IMPL-9").Dir() + "/marks/0001-abandoned.json": `{"by":"Ada","created_at":"2026-03-04T05:06:07Z","reason":"x"}`}
 		}, "unknown-task " + plan.TaskID("IMPL-9").Dir()},
 		{"a task in the wrong fan", func(func(string) string) map[string]string {
 			return map[string]string{"tasks/zz/IMPL-1/marks/0001-abandoned.json": "{}"}

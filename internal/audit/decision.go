@@ -68,7 +68,7 @@ func (a *auditor) decided(s *step) (why string, err error) {
 func (a *auditor) chosen(s *step, by plan.TaskID, ev *plan.ApplyDecision) (amends plan.TaskID, got *plan.Plan,
 	why string, err error) {
 	for _, c := range s.changes {
-		task, rest, ok := taskPath(c.path)
+		task, rest, ok := plan.SplitPath(c.path)
 		var into any
 		var act struct {
 			CreatedAt time.Time `json:"created_at"`

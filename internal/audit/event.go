@@ -20,6 +20,7 @@ type chain struct {
 	at     plan.OID
 	base   *gitstore.Snapshot // of the commit before the first that was audited; nil where that begins the history
 	plan   *plan.Plan         // as it is after the newest; nil if it can't be read
+	rules  *rules             // what its records are held against; nil with it
 	checks map[plan.TaskID]plan.TaskID
 	tasks  map[plan.TaskID]bool
 	made   map[string]bool // versions, as "TASK vN", that the audited ones have made
@@ -28,10 +29,11 @@ type chain struct {
 
 // become makes p the newest plan.json.
 func (c *chain) become(p *plan.Plan) {
-	c.plan, c.checks, c.tasks = p, map[plan.TaskID]plan.TaskID{}, map[plan.TaskID]bool{}
+	c.plan, c.checks, c.tasks, c.rules = p, map[plan.TaskID]plan.TaskID{}, map[plan.TaskID]bool{}, nil
 	if p == nil {
 		return
 	}
+	c.rules = &rules{plan: p}
 	for _, t := range p.Tasks {
 		c.tasks[t.TaskID] = true
 		if t.NodeType == plan.Check {
@@ -122,6 +124,9 @@ func (a *auditor) event(s *step) error {
 	}
 	a.versions(s)
 	a.strangers(s)
+	if kind != plan.EventPruned {
+		a.remember(s, kind)
+	}
 	for _, c := range s.changes {
 		place := fmt.Sprintf("%.12s: %s", s.commit, c.path)
 		if ofPrune(c.path) && (kind != plan.EventPruned || len(s.parents) > 0) && !a.many("bad-prune", place) {
@@ -211,7 +216,7 @@ func (a *auditor) say(place string) bool {
 // versions remembers the versions that a commit adds.
 func (a *auditor) versions(s *step) {
 	for _, c := range s.changes {
-		if task, rest, ok := taskPath(c.path); ok && c.status == "A" {
+		if task, rest, ok := plan.SplitPath(c.path); ok && c.status == "A" {
 			if v, ok := strings.CutPrefix(rest, "artifacts/"); ok && strings.HasSuffix(v, "/artifact.json") {
 				a.chain.made[string(task)+" "+strings.TrimSuffix(v, "/artifact.json")] = true
 			}
@@ -225,7 +230,7 @@ func (a *auditor) strangers(s *step) {
 		return
 	}
 	for _, c := range s.changes {
-		task, _, ok := taskPath(c.path)
+		task, _, ok := plan.SplitPath(c.path)
 		if !ok || c.status != "A" || a.chain.tasks[task] || !a.say(task.Dir()) {
 			continue
 		}
@@ -235,22 +240,10 @@ func (a *auditor) strangers(s *step) {
 	}
 }
 
-// taskPath divides the path of a record into its task and the rest.
-func taskPath(path string) (task plan.TaskID, rest string, ok bool) {
-	below, ok := strings.CutPrefix(path, "tasks/")
-	_, below, fanned := strings.Cut(below, "/")
-	id, rest, found := strings.Cut(below, "/")
-	if !ok || !fanned || !found {
-		return "", "", false
-	}
-	task = plan.TaskID(id)
-	return task, rest, task.Valid() && task.Dir() == path[:len(path)-len("/")-len(rest)]
-}
-
 // mayAdd says why an event of a kind can't add a path; "" if it can.
 func (a *auditor) mayAdd(s *step, c change, kind string) string {
 	const notIts = " adds no such record"
-	task, rest, ofTask := taskPath(c.path)
+	task, rest, ofTask := plan.SplitPath(c.path)
 	if !ofTask {
 		rest = c.path
 	}

@@ -1,97 +1,81 @@
 package audit
 
 import (
-	"encoding/json"
-	"fmt"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
-const otherThanName = "does not say what its name says"
+// made is what a record was made under: the plan after its event, and whose that was.
+type made struct {
+	under *rules
+	by    string // "" where others speak in the event, which is compared as a whole
+}
 
-// judge says why a document does not belong where it is; "" if it does. What it says of itself has to be what its name
-// and the objects beside it say.
-func (a *auditor) judge(d document, data []byte, entries []gitstore.TreeEntry) string {
-	if d.kind.Says == nil {
-		var any any = new(map[string]any)
-		if d.kind.Document != nil {
-			any = reflect.New(reflect.TypeOf(d.kind.Document)).Interface()
-		}
-		if err := json.Unmarshal(data, any); err != nil {
-			return "is no such document: " + err.Error()
-		}
-		return ""
+// rules are a plan.json as records are held against it. Many have one.
+type rules struct {
+	plan  *plan.Plan
+	state *plan.State // nil until a record asks
+}
+
+// remember notes what the records of a commit were made under.
+func (a *auditor) remember(s *step, kind string) {
+	if a.made == nil {
+		a.made = map[string]made{}
 	}
-	r := a.snap.Records.Of(d.task)
-	if version := d.kind.About(strings.TrimPrefix(d.name, d.kind.Dir+"/")); version > 0 {
-		if _, ok := r.Version(version); !ok {
+	m := made{under: a.chain.rules, by: s.trailers["Wf-Agent"]}
+	if kind == plan.EventVerdicts || kind == plan.EventDecision {
+		m.by = ""
+	}
+	for _, c := range s.changes {
+		if _, name, ok := plan.SplitPath(c.path); c.status == "A" && plan.RulesOf(name, ok) != nil {
+			a.made[c.path] = m
+		}
+	}
+}
+
+// judge says why a document can't be the record that it is; "" if it can. One that a prune, or what a shallow clone
+// does not have, brought is held against the plan as it is now.
+func (a *auditor) judge(d document, data []byte, entries []gitstore.TreeEntry) string {
+	if version := d.kind.About(strings.TrimPrefix(d.name, d.kind.Dir+"/")); version > 0 && d.task != "" {
+		if _, ok := a.snap.Records.Of(d.task).Version(version); !ok {
 			return "" // it is of nothing, which is reported
 		}
 	}
-	said, err := d.kind.Says(data)
-	if err != nil {
-		return "is no such document: " + err.Error()
+	in := a.snap.Setting(d.task, d.name)
+	if m := a.made[d.path()]; m.under != nil {
+		if m.under.state == nil {
+			m.under.state = plan.Derive(m.under.plan, plan.Records{}, nil, time.Time{})
+		}
+		in.State, in.Since, in.By = m.under.state, false, m.by
 	}
-	if !said.NoTask && said.Task != d.task && !(said.OfCheck && a.isCheckOf(said.Task, d.task)) {
-		return fmt.Sprintf("speaks of %q, not of %s", string(said.Task), d.task)
-	}
-	if !said.Fits(d.name) {
-		return otherThanName
-	}
-	version := plan.VersionNumber(said.Version)
-	if rec, _ := r.Version(version); said.Version != "" && rec.Files != said.Tree {
-		return fmt.Sprintf("speaks of the tree %.12s, but %s has %.12s", said.Tree, said.Version, rec.Files)
-	}
-	if said.Filed {
-		switch tree := a.snap.Document(d.task, strings.TrimSuffix(d.name, ".json")+"/files"); {
-		case tree == "":
-			return "its file is not there"
-		case tree != said.Holds:
-			return fmt.Sprintf("speaks of the tree %.12s, but its file is in %.12s", said.Holds, tree)
+	in.Says = func(name string) any { return a.briefs[d.task.Dir()+"/"+name] }
+	if version := d.kind.About(strings.TrimPrefix(d.name, "artifacts/")); !slices.Contains(a.snap.Records.Of(d.task).Pruned, version) {
+		in.Files = func(version int) []plan.FileInfo {
+			return filesBelow(d.task.Dir()+"/"+plan.ArtifactRecord{Version: version}.FilesPath()+"/", entries)
 		}
 	}
-	for _, name := range said.Beside {
-		if a.snap.Document(d.task, name) == "" {
-			return fmt.Sprintf("names %s, which is not there", strconv.Quote(name))
-		}
+	brief, why := d.kind.Check(data, &in)
+	if brief != nil {
+		a.briefs[d.path()] = brief
 	}
-	if said.Listed && !slices.Contains(r.Pruned, version) {
-		return files(said.Files, d.task.Dir()+"/"+plan.ArtifactRecord{Version: version}.FilesPath()+"/", entries)
-	}
-	return ""
+	return why
 }
 
-func (a *auditor) isCheckOf(check, task plan.TaskID) bool {
-	t := a.tasks.Task(check)
-	return check == task.CheckID() || t != nil && t.ReviewTargetTaskID == task
-}
-
-// files compares a list of files with those below a directory of the tree.
-func files(list []plan.FileInfo, dir string, entries []gitstore.TreeEntry) string {
+// filesBelow are the files of a tree below a directory. The entries are sorted.
+func filesBelow(dir string, entries []gitstore.TreeEntry) (files []plan.FileInfo) {
 	first, _ := slices.BinarySearchFunc(entries, dir, func(e gitstore.TreeEntry, dir string) int {
 		return strings.Compare(e.Path, dir)
 	})
-	here := map[string]gitstore.TreeEntry{}
 	for _, e := range entries[first:] {
 		name, ok := strings.CutPrefix(e.Path, dir)
 		if !ok {
 			break
 		}
-		here[name] = e
+		files = append(files, plan.FileInfo{Path: name, Mode: e.Mode, OID: e.OID})
 	}
-	for _, f := range list {
-		if e, ok := here[f.Path]; !ok || e.OID != f.OID || e.Mode != f.Mode {
-			return fmt.Sprintf("lists %s, which files/ does not have so", strconv.Quote(f.Path))
-		}
-	}
-	if len(list) != len(here) {
-		return fmt.Sprintf("lists %s, and files/ has %d", plain.Count(len(list), "file"), len(here))
-	}
-	return ""
+	return files
 }

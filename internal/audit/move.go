@@ -3,8 +3,10 @@ package audit
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
@@ -78,6 +80,56 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 	}
 	err = a.records(entries)
 	return a.findings, err
+}
+
+// UnsoundError says that a plan's history proves nothing, and why.
+type UnsoundError struct{ Finding Finding }
+
+func (e *UnsoundError) Error() string {
+	return fmt.Sprintf("plan %s has no legal history: %s: %s", e.Finding.PlanID, e.Finding.Place, e.Finding.Message)
+}
+
+// Exit has the command that shows what mends it.
+func (e *UnsoundError) Exit() (int, string) {
+	return fault.ExitRefused, "git wf doctor says what mends a plan that is here; of a fetched one, ask whoever wrote it"
+}
+
+// Sound audits a plan's history up to a commit, as far as nobody has here before. It fails with an *UnsoundError for
+// what Move finds, but for what a newer program wrote, which is kept and has no effect.
+func Sound(ctx context.Context, store *gitstore.Store, id plan.ID, tip plan.OID) error {
+	const most = 8 // a plan has few tips: here, and as fetched
+	rules := plan.RulesID()
+	from, known := plan.OID(""), store.Audited(id, rules)
+	var others []plan.OID
+	if slices.Contains(known, tip) {
+		return nil
+	}
+	for _, k := range known { // one that is gone is no ancestor
+		if older, err := store.IsAncestor(ctx, tip, k); err == nil && older {
+			return nil
+		}
+		if grew, err := store.IsAncestor(ctx, k, tip); err == nil && grew {
+			from = k
+		} else {
+			others = append(others, k)
+		}
+	}
+	findings, err := Move(ctx, store, gitstore.RefName(id), from, tip)
+	findings = ExceptNewer(findings)
+	if err != nil {
+		return err
+	}
+	if len(findings) > 0 {
+		return &UnsoundError{findings[0]}
+	}
+	store.KeepAudited(id, rules, append(others[max(0, len(others)-most+1):], tip))
+	return nil
+}
+
+// ExceptNewer leaves out what a newer program wrote. A clone keeps it: it has no effect and makes the plan read-only. A
+// server refuses it, since it can't judge it.
+func ExceptNewer(findings []Finding) []Finding {
+	return slices.DeleteFunc(findings, func(f Finding) bool { return f.Code == Newer })
 }
 
 // entries are what the audited commits added, as the newest of them has it, and whether plan.json is among it.

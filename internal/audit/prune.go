@@ -117,7 +117,7 @@ func (a *auditor) exact(root plan.OID, doc plan.PruneDocument, place string) err
 
 // ofPrune reports whether only a prune writes a path: a stub, or what is below pruned/.
 func ofPrune(name string) bool {
-	if _, rest, ok := taskPath(name); ok {
+	if _, rest, ok := plan.SplitPath(name); ok {
 		dir, base := path.Split(rest)
 		return strings.HasPrefix(dir, "artifacts/") && strings.Count(dir, "/") == 2 &&
 			strings.HasPrefix(base, plan.StubName(""))

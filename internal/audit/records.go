@@ -25,7 +25,7 @@ func (a *auditor) records(entries []gitstore.TreeEntry) error {
 	a.tasks = a.snap.Plan.Index()
 	touched := map[plan.TaskID]bool{}
 	for _, e := range entries {
-		task, name, ok := taskPath(e.Path)
+		task, name, ok := plan.SplitPath(e.Path)
 		if !ok {
 			continue
 		}
@@ -35,7 +35,7 @@ func (a *auditor) records(entries []gitstore.TreeEntry) error {
 		}
 		a.about(task, name)
 	}
-	docs, err := a.sized(a.documents(entries))
+	docs, err := a.sized(a.withReferred(a.documents(entries)))
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (a *auditor) about(task plan.TaskID, name string) {
 
 // recordOf is the directory of a record that has one to itself, of any other the record.
 func recordOf(name string) string {
-	if _, rest, ok := taskPath(name); ok && plan.OwnerOf(rest) == rest {
+	if _, rest, ok := plan.SplitPath(name); ok && plan.OwnerOf(rest) == rest {
 		return path.Dir(name)
 	}
 	return name
@@ -138,7 +138,8 @@ type document struct {
 	task  plan.TaskID // "" for one of the plan
 	name  string      // below the task's directory
 	oid   plan.OID
-	kind  *plan.RecordKind // of JSON that is compared with its place; nil for other documents
+	kind  *plan.RecordKind // whose rules it keeps; nil where there are none
+	known bool             // it was looked at when it came; others are held against it
 	texts bool             // it may hold secrets, which are looked for
 }
 
@@ -153,17 +154,16 @@ func (d document) path() string {
 func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 	var docs []document
 	for _, e := range entries {
-		task, name, ok := taskPath(e.Path)
+		task, name, ok := plan.SplitPath(e.Path)
 		if !strings.HasPrefix(e.Mode, "100") {
 			continue
 		}
 		if !ok {
 			task, name = "", e.Path
 		}
-		d := document{task: task, name: name, oid: e.OID}
-		if dir, _, _ := strings.Cut(name, "/"); ok && path.Ext(name) == ".json" && !strings.Contains(name, "/files/") &&
-			!slices.Contains(a.snap.Records.Of(task).Foreign, name) {
-			d.kind = plan.KindOf(dir, false)
+		d := document{task: task, name: name, oid: e.OID, kind: plan.RulesOf(name, ok)}
+		if slices.Contains(a.snap.Records.Of(task).Foreign, name) {
+			d.kind = nil
 		}
 		d.texts = a.options.Secrets != nil && e.Mode == "100644" && secret.MayHoldSecrets(e.Path)
 		if d.kind != nil || d.texts {
@@ -171,6 +171,36 @@ func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 		}
 	}
 	return docs
+}
+
+// withReferred are the documents, behind those that they are held against.
+func (a *auditor) withReferred(docs []document) []document {
+	a.briefs = map[string]any{}
+	there := make(map[string]bool, len(docs))
+	for _, d := range docs {
+		there[d.path()] = true
+	}
+	for _, d := range docs {
+		if d.kind == nil || d.task == "" {
+			continue
+		}
+		name := d.kind.Refers(strings.TrimPrefix(d.name, d.kind.Dir+"/"))
+		of := document{task: d.task, name: name, kind: plan.RulesOf(name, true), known: true}
+		if oid := a.snap.Document(d.task, name); oid != "" && !there[of.path()] {
+			of.oid, there[of.path()] = oid, true
+			docs = append(docs, of)
+		}
+	}
+	slices.SortStableFunc(docs, func(x, y document) int { return x.rank() - y.rank() })
+	return docs
+}
+
+// rank orders documents so that those come first that others are held against.
+func (d document) rank() int {
+	if d.kind != nil && (d.kind.Dir == "artifacts" || d.kind.Dir == "questions") {
+		return 0
+	}
+	return 1
 }
 
 // mostDocument bounds a record, in bytes. The longest evidence is far below.
@@ -219,7 +249,7 @@ func (a *auditor) read(docs []document, entries []gitstore.TreeEntry) error {
 	err := a.store.ReadDocuments(a.ctx, a.snap, oids, func(oid plan.OID, data []byte) {
 		for _, d := range at[oid] {
 			if d.kind != nil {
-				if why := a.judge(d, data, entries); why != "" {
+				if why := a.judge(d, data, entries); why != "" && !d.known {
 					whys[d] = why
 				}
 			}
@@ -231,7 +261,7 @@ func (a *auditor) read(docs []document, entries []gitstore.TreeEntry) error {
 	if err != nil {
 		return fmt.Errorf("read the records of %s: %w", a.id, err)
 	}
-	for _, d := range docs { // in the order of their paths
+	for _, d := range docs {
 		if whys[d] != "" {
 			a.misfit(d, whys[d])
 		}
@@ -246,7 +276,7 @@ func (a *auditor) misfit(d document, why string) {
 		place = d.task.Dir()
 	}
 	if !a.many(code, place) {
-		a.find(code, place, a.goBackTo(path.Dir(d.path())), "%s: %s", d.name, why)
+		a.find(code, place, a.goBackTo(recordOf(d.path())), "%s: %s", d.name, why)
 	}
 }
 
@@ -280,7 +310,7 @@ func (a *auditor) misplaced(entries []gitstore.TreeEntry) {
 
 // changes reports whether a record is of a task that changes the repository, whose submodules can be part of a change.
 func (a *auditor) changes(path string) bool {
-	task, _, _ := taskPath(path)
+	task, _, _ := plan.SplitPath(path)
 	t := a.tasks.Task(task)
 	return t != nil && t.Changes()
 }

@@ -23,7 +23,7 @@ func (a *auditor) applied(s *step) (why string, err error) {
 	state := snap.State()
 	ev := plan.ApplyVerdicts{Render: func(plan.Review) []byte { return nil }}
 	for _, c := range s.changes {
-		task, rest, ok := taskPath(c.path)
+		task, rest, ok := plan.SplitPath(c.path)
 		if !ok || c.status != "A" || !strings.HasPrefix(rest, "acts/") {
 			continue
 		}

@@ -19,7 +19,7 @@ import (
 func (a *auditor) rejudged(s *step) (why string, err error) {
 	var review, waiver change
 	for _, c := range s.changes {
-		_, rest, ok := taskPath(c.path)
+		_, rest, ok := plan.SplitPath(c.path)
 		switch {
 		case !ok || c.status != "A":
 		case strings.HasPrefix(rest, "reviews/") && strings.HasSuffix(rest, "/review.json"):

@@ -10,50 +10,34 @@ import (
 	"gitwf/internal/plan"
 )
 
-// ReadArtifact reads the artifact.json of a version in the snapshot. It fails if the document describes another version
-// than the tree holds.
+// ReadArtifact reads the artifact.json of a version in the snapshot. It fails if the document can't be that.
 func ReadArtifact(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID,
-	version int) (plan.Artifact, error) {
-	var a plan.Artifact
-	name := id.Dir() + "/" + plan.ArtifactRecord{Version: version}.Path()
-	if err := readJSON(ctx, store, snap.Commit, name, &a); err != nil {
-		return plan.Artifact{}, err
-	}
-	if err := checkArtifact(snap, id, version, a); err != nil {
-		return plan.Artifact{}, err
-	}
-	return a, nil
+	version int) (a plan.Artifact, err error) {
+	err = readRecord(ctx, store, snap, id, plan.ArtifactRecord{Version: version}.Path(), &a)
+	return a, err
 }
 
-// checkArtifact checks that the document describes the files next to it.
-func checkArtifact(snap *gitstore.Snapshot, id plan.TaskID, version int, a plan.Artifact) error {
-	rec, ok := snap.Records.Of(id).Version(version)
-	if !ok || rec.Files != a.Tree || a.TaskID != id || a.ArtifactID != plan.VersionID(version) {
-		return fmt.Errorf("%s/%s speaks of %s %s %s, not of what lies beside it", id.Dir(),
-			plan.ArtifactRecord{Version: version}.Path(), a.TaskID, a.ArtifactID, a.Tree)
-	}
-	return nil
-}
-
-// ReadReview reads the review.json of a review in the snapshot.
+// ReadReview reads the review.json of a review in the snapshot. It fails if the document can't be that.
 func ReadReview(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID,
-	rec plan.ReviewRecord) (plan.Review, error) {
-	var r plan.Review
-	if err := readJSON(ctx, store, snap.Commit, id.Dir()+"/"+rec.Path(), &r); err != nil {
-		return plan.Review{}, err
-	}
-	if err := checkReview(snap, id, rec, r); err != nil {
-		return plan.Review{}, err
-	}
-	return r, nil
+	rec plan.ReviewRecord) (r plan.Review, err error) {
+	err = readRecord(ctx, store, snap, id, rec.Path(), &r)
+	return r, err
 }
 
-// checkReview checks that the document agrees with its name.
-func checkReview(snap *gitstore.Snapshot, id plan.TaskID, rec plan.ReviewRecord, r plan.Review) error {
-	v, ok := snap.Records.Of(id).Version(rec.Version)
-	if !ok || v.Files != r.Tree || r.TaskID != id || r.Verdict != rec.Verdict || r.Score != rec.Score ||
-		r.ReviewedArtifactID != plan.VersionID(rec.Version) || plan.EscapeName(r.Reviewer) != rec.Reviewer {
-		return fmt.Errorf("%s/%s does not say what its name says", id.Dir(), rec.Path())
+// readRecord reads a document of a task, which has to be what its place says.
+func readRecord(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, name string, v any) error {
+	path := id.Dir() + "/" + name
+	if err := readJSON(ctx, store, snap.Commit, path, v); err != nil {
+		return err
+	}
+	return checkRecord(snap, id, name, v)
+}
+
+// checkRecord holds a document of a task against its place and the rules of its kind.
+func checkRecord(snap *gitstore.Snapshot, id plan.TaskID, name string, document any) error {
+	in := snap.Setting(id, name)
+	if why := plan.RulesOf(name, true).CheckRead(document, &in); why != "" {
+		return fmt.Errorf("%s/%s: %s", id.Dir(), name, why)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func put[V any](shelf map[plan.OID]V) func(plan.OID, []byte) {
 func (s *Shelf) artifact(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Artifact,
 	error) {
 	if a, ok := s.artifacts[snap.Document(id, plan.ArtifactRecord{Version: version}.Path())]; ok {
-		return a, checkArtifact(snap, id, version, a)
+		return a, checkRecord(snap, id, plan.ArtifactRecord{Version: version}.Path(), &a)
 	}
 	return ReadArtifact(ctx, s.store, snap, id, version)
 }
@@ -99,7 +99,7 @@ func (s *Shelf) approval(ctx context.Context, snap *gitstore.Snapshot, id plan.T
 	error) {
 	if rec, ok := newestApproval(snap, id, version); ok {
 		if r, ok := s.reviews[snap.Document(id, rec.Path())]; ok {
-			return r, checkReview(snap, id, rec, r)
+			return r, checkRecord(snap, id, rec.Path(), &r)
 		}
 	}
 	return approval(ctx, s.store, snap, id, version)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"gitwf/internal/audit"
@@ -156,7 +155,7 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 		return err
 	}
 	if !server {
-		findings = exceptNewer(findings)
+		findings = audit.ExceptNewer(findings)
 	}
 	id := plan.ID(strings.TrimPrefix(m.Ref, "refs/workflow/"))
 	more, err := g.judgeMove(ctx, m, id, findings)
@@ -181,12 +180,6 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 		g.audited[planTip{id, m.New}] = true
 	}
 	return nil
-}
-
-// exceptNewer leaves out what a newer program wrote. A clone keeps it: it has no effect and makes the plan read-only. A
-// server refuses it, since it can't judge it.
-func exceptNewer(findings []audit.Finding) []audit.Finding {
-	return slices.DeleteFunc(findings, func(f audit.Finding) bool { return f.Code == audit.Newer })
 }
 
 // judgeMove checks a sound history that grew against the policy before the move: who may change the policy, and four

@@ -195,32 +195,19 @@ type planTip struct {
 	tip plan.OID
 }
 
-// legal audits a plan's history fetched from others before it proves anything. A plan under its own name here was
-// audited when it came.
+// legal audits a plan's history before it proves anything, as far as nobody has here before.
 func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
 	if g.audited[planTip{id, tip}] {
 		return nil
 	}
-	refs, err := g.refsOf(ctx, id)
+	err := audit.Sound(ctx, g.store, id, tip)
+	var unsound *audit.UnsoundError
+	if errors.As(err, &unsound) {
+		_, hint := unsound.Exit()
+		return &refusal{code: "illegal-plan", message: unsound.Error(), hint: hint}
+	}
 	if err != nil {
 		return err
-	}
-	if refs.Own == tip {
-		g.audited[planTip{id, tip}] = true
-		return nil
-	}
-	findings, err := audit.Move(ctx, g.store, gitstore.RefName(id), "", tip)
-	findings = exceptNewer(findings)
-	if err != nil {
-		return err
-	}
-	if len(findings) > 0 {
-		return &refusal{
-			code: "illegal-plan",
-			message: fmt.Sprintf("plan %s as it was fetched has no legal history: %s: %s", id, findings[0].Place,
-				findings[0].Message),
-			hint: "ask whoever wrote refs/workflow/" + string(id) + "; git wf doctor looks at the plans that are here",
-		}
 	}
 	g.audited[planTip{id, tip}] = true
 	return nil

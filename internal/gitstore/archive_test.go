@@ -29,12 +29,16 @@ func prune(t testing.TB, s *Store, keep int) plan.PruneDocument {
 
 // addReview adds a review by name only.
 func addReview(task plan.TaskID, n, version int, verdict plan.Verdict) event {
-	return func(*plan.State) (plan.Change, error) {
-		rec := plan.ReviewRecord{N: n, Version: version, Score: 100, Reviewer: "ann", Verdict: verdict}
+	return func(s *plan.State) (plan.Change, error) {
+		v, _ := s.Records.Of(task).Version(version)
+		rec := plan.ReviewRecord{N: n, Version: version, Score: 100, Reviewer: "checks", Verdict: verdict}
 		dir := task.Dir() + "/" + rec.Dir()
 		return plan.Change{Subject: "review", Trailers: []plan.Trailer{{Key: "Wf-Event", Value: "review"}}, Add: []plan.Entry{
 			{Path: dir + "/" + verdict.File(), Data: []byte("# " + verdict + "\n")},
-			{Path: dir + "/review.json", Data: fmt.Appendf(nil, "{\"n\": %d}\n", n)},
+			{Path: dir + "/review.json", Data: plan.Document(plan.Review{ReviewID: fmt.Sprint("r", n), TaskID: task,
+				CheckTaskID: task.CheckID(), ReviewedArtifactID: plan.VersionID(version), Tree: v.Files, Verdict: verdict, Score: 100,
+				MinScore: s.MinScore(task), Reviewer: "checks", CreatedAt: plan.Second(testNow), SpecHash: s.Tasks[task].SpecHash(),
+				Criteria: []plan.CriterionResult{{ID: "A1", Severity: plan.Must, Result: plan.ResultPass}}})},
 		}}, nil
 	}
 }

@@ -148,7 +148,8 @@ func versionChange(task plan.TaskID, version int, files plan.OID) plan.Change {
 		Author:   plan.Actor{Name: "Bot <1>", Email: "bot@example.com"},
 		Trailers: []plan.Trailer{{Key: "Wf-Event", Value: "artifact"}, {Key: "Wf-Task", Value: string(task)}},
 		Add: []plan.Entry{
-			{Path: dir + "/artifact.json", Data: fmt.Appendf(nil, "{\"v\": %d}\n", version)},
+			{Path: dir + "/artifact.json", Data: plan.Document(plan.Artifact{TaskID: task, Tree: files,
+				ArtifactID: plan.VersionID(version), Agent: "Bot <1>", CreatedAt: plan.Second(testNow)})},
 			{Path: dir + "/files", OID: files},
 		},
 	}

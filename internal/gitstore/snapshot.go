@@ -83,6 +83,19 @@ func (s *Snapshot) Document(task plan.TaskID, path string) (oid plan.OID) {
 	return oid
 }
 
+// Setting is what a record of the snapshot's tree is held against, by the plan as it is now.
+func (s *Snapshot) Setting(task plan.TaskID, name string) plan.Setting {
+	return plan.Setting{
+		State: s.State(), Since: true, Task: task, Name: name,
+		Tree: func(id plan.TaskID, version int) plan.OID {
+			v, _ := s.Records.Of(id).Version(version)
+			return v.Files
+		},
+		Beside: func(name string) plan.OID { return s.Document(task, name) },
+		Waived: s.Records.Of(task).Waived,
+	}
+}
+
 // Listed are the records of a task that show lists by name (plan.Name.Listed).
 func (s *Snapshot) Listed(task plan.TaskID) []string {
 	names := []string{}

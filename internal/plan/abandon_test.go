@@ -88,7 +88,7 @@ func TestAbandonNeeds(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (Abandon{Task: "B-2"}).Apply(Derive(abandonPlan(), Records{}, nil, noon)); err == nil {
+	if _, err := Decide(Abandon{Task: "B-2"}, Derive(abandonPlan(), Records{}, nil, noon)); err == nil {
 		t.Error("abandoned without a reason")
 	}
 }

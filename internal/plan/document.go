@@ -206,6 +206,8 @@ type Decision struct {
 	Reason    string    `json:"reason,omitempty"`
 }
 
+func (d *Decision) says() said { return said{NoTask: true, By: d.By, At: d.CreatedAt} }
+
 // SpecHash identifies what a version of the task is judged by: its deliverable spec and criteria. A review that names
 // another hash was made by other rules.
 func (t *Task) SpecHash() string {

@@ -18,13 +18,14 @@ type Event interface {
 
 // Change is what one commit adds to a plan's tree.
 type Change struct {
-	Subject  string    // of the commit, for people
-	Body     string    // more for people; may be empty
-	Trailers []Trailer // for programs
-	Author   Actor     // who acted; the zero value means the user
-	Add      []Entry   // new paths; none may exist
-	Plan     *Plan     // replaces plan.json, if not nil
-	Policy   []byte    // replaces policy.json, if not nil
+	Subject  string         // of the commit, for people
+	Body     string         // more for people; may be empty
+	Trailers []Trailer      // for programs
+	Author   Actor          // who acted; the zero value means the user
+	Add      []Entry        // new paths; none may exist
+	Beside   map[string]any // by path: what documents say that the new ones are held against (Setting.Says)
+	Plan     *Plan          // replaces plan.json, if not nil
+	Policy   []byte         // replaces policy.json, if not nil
 }
 
 // Entry is one new path of a plan's tree: a blob with the given content or, if OID is set, an object (the tree of a

@@ -49,8 +49,6 @@ func (e Abandon) Apply(s *State) (Change, error) {
 			"git wf abandon " + string(t.ReviewTargetTaskID)}
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(e.Task, "is abandoned already")
-	case e.Decision.Reason == "":
-		return Change{}, refuse(e.Task, "giving it up needs a reason")
 	case t.NodeType == Action && t.Planning() && s.Plan.Grafted(t.TaskID):
 		return Change{}, refuse(e.Task, "has made the plan, which is part of it; amend the plan instead")
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -69,7 +70,7 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 	act := actRecord{Version: t.Active, Kind: actFinish}
 	c := Change{
 		Trailers: trailers(EventDecision, e.Task, "Wf-Artifact", VersionID(t.Active), "Wf-Agent", ReviewerDecision),
-		Author:   Actor{ReviewerDecision, ReviewerDecision + agentDomain},
+		Author:   Actor{ReviewerDecision, ReviewerDecision + agentDomain}, Beside: map[string]any{},
 	}
 	says := "finish"
 	switch {
@@ -183,6 +184,7 @@ func (e ApplyDecision) answer(s *State, c *Change) error {
 			return err
 		}
 		c.Add = append(c.Add, made.Add...)
+		maps.Copy(c.Beside, made.Beside)
 	}
 	return nil
 }

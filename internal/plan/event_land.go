@@ -101,24 +101,19 @@ func (Land) Repairs() {}
 // Apply is refused unless the version is one that changes the repository, and was approved.
 func (e Land) Apply(s *State) (Change, error) {
 	l := e.Landing
-	t, err := s.actionNamed(l.TaskID)
-	if err != nil {
+	if _, err := s.actionNamed(l.TaskID); err != nil {
 		return Change{}, err
 	}
 	r := s.Records.Of(l.TaskID)
 	version := VersionNumber(l.ArtifactID)
 	v, ok := r.Version(version)
 	switch {
-	case !t.Changes():
-		return Change{}, refuse(l.TaskID, "changes nothing that could land on a branch")
 	case !ok || v.Files != l.Tree:
 		return Change{}, refuse(l.TaskID, "%s is not the version that was to land", l.ArtifactID)
 	case s.VersionVerdict(l.TaskID, l.ArtifactID) != Approved:
 		return Change{}, refuse(l.TaskID, "%s is not approved", l.ArtifactID)
 	case l.Commit != "" && !s.Delivers(l.TaskID, version):
 		return Change{}, refuse(l.TaskID, "%s %s", l.ArtifactID, s.KeptBack(l.TaskID, version))
-	case (l.Commit == "") == (l.Reason == ""):
-		return Change{}, refuse(l.TaskID, "a landing has a commit, or a reason why there is none")
 	}
 	rec := landingRecord{N: following(r.Landings), Version: version, Kind: l.kind()}
 	what := l.Outcome()

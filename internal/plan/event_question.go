@@ -169,19 +169,20 @@ func (e AnswerQuestion) Apply(s *State) (Change, error) {
 	case slices.Contains(r.Answers, e.Number):
 		return Change{}, refuse(e.Task, "%s is answered already", name)
 	}
-	if err := e.fits(); err != nil {
-		return Change{}, err
-	}
 	a := e.Answer
 	a.QuestionID, a.TaskID = name, e.Task
 	add, inputs := r.inputs(e.Task, e.Files)
 	a.Inputs = inputs
+	if why := e.Question.misses(&a); why != "" {
+		return Change{}, &AnswerError{Task: e.Task, Reason: why}
+	}
 	return Change{
 		Subject:  fmt.Sprintf("%s: %s answered", e.Task, name),
 		Body:     a.Text,
 		Trailers: trailers(eventAnswer, e.Task),
 		Author:   e.Author,
 		Add:      append(add, Entry{Path: e.Task.Dir() + "/" + r.AnswerPath(e.Number), Data: Document(a)}),
+		Beside:   map[string]any{e.Task.Dir() + "/" + r.QuestionPath(e.Number): &e.Question},
 	}, nil
 }
 
@@ -196,30 +197,6 @@ func (e *AnswerError) Error() string { return string(e.Task) + ": " + e.Reason }
 
 // Exit has the hint.
 func (e *AnswerError) Exit() (int, string) { return fault.ExitUsage, e.Hint }
-
-// fits reports, as an *AnswerError, how the answer misses what was asked for.
-func (e AnswerQuestion) fits() error {
-	q, a := e.Question, e.Answer
-	wrong := func(format string, args ...any) error {
-		return &AnswerError{Task: e.Task, Reason: fmt.Sprintf("q%d ", e.Number) + fmt.Sprintf(format, args...)}
-	}
-	known := func(o Option) bool { return o.OptionID == a.OptionID }
-	switch {
-	case q.Kind == AskChoice && !slices.ContainsFunc(q.Options, known):
-		ids := make([]string, len(q.Options))
-		for i, o := range q.Options {
-			ids[i] = plain.Line(o.OptionID)
-		}
-		return wrong("wants one of the options %v", ids)
-	case q.Kind != AskChoice && a.OptionID != "":
-		return wrong("has no options to choose from; it asks for a %s", q.form())
-	case q.Kind == AskFile && len(e.Files) == 0:
-		return wrong("asks for a file")
-	case q.form() == AskText && a.Text == "" && len(e.Files) == 0:
-		return wrong("asks for a text")
-	}
-	return nil
-}
 
 // form is the kind of a question; one of a kind that is not known is answered with a text.
 func (q Question) form() string {

@@ -167,10 +167,10 @@ func TestRefusals(t *testing.T) {
 		}), "IMPL-1: its criteria changed while it was reviewed"},
 		{"review without a verdict", reviewable, change(func(e *AddReview) {
 			e.Review.Verdict = ""
-		}), `IMPL-1: verdict "" is neither APPROVED nor REJECTED`},
+		}), `IMPL-1: a review by ann with verdict "" and score 90 is none`},
 		{"score out of range", reviewable, change(func(e *AddReview) {
 			e.Review.Score = 101
-		}), "IMPL-1: score 101 is not between 0 and 100"},
+		}), "IMPL-1: a review by ann with verdict \"APPROVED\" and score 101 is none"},
 		{"approval below the least score", reviewable, change(func(e *AddReview) {
 			e.Review.Score = 89
 		}), "IMPL-1: can't be approved with score 89: at least 90 is needed"},
@@ -227,7 +227,7 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := stateWith(t, tt.records...)
-			c, err := tt.event(s).Apply(s)
+			c, err := Decide(tt.event(s), s)
 			var refused *RefusedError
 			if !errors.As(err, &refused) || err.Error() != tt.want {
 				t.Errorf("refused with %q, want %q", fmt.Sprint(err), tt.want)
@@ -286,7 +286,7 @@ func TestGraftRefusals(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := tt.event.Apply(Derive(tt.plan, records(tt.records), nil, noon))
+			c, err := Decide(tt.event, Derive(tt.plan, records(tt.records), nil, noon))
 			if fmt.Sprint(err) != tt.want {
 				t.Errorf("refused with %q, want %q", fmt.Sprint(err), tt.want)
 			}

@@ -27,8 +27,7 @@ type Waive struct {
 
 // Apply is refused if there is no such version or criterion, or if it is waived already.
 func (e Waive) Apply(s *State) (Change, error) {
-	t, err := s.actionNamed(e.Task)
-	if err != nil {
+	if _, err := s.actionNamed(e.Task); err != nil {
 		return Change{}, err
 	}
 	r := s.Records.Of(e.Task)
@@ -36,12 +35,8 @@ func (e Waive) Apply(s *State) (Change, error) {
 	switch {
 	case !ok:
 		return Change{}, refuse(e.Task, "has no version %d", e.Version)
-	case !slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return c.ID == e.Criterion }):
-		return Change{}, refuse(e.Task, "has no criterion %q", e.Criterion)
-	case r.waived(e.Version, e.Criterion):
+	case r.Waived(e.Version, e.Criterion):
 		return Change{}, refuse(e.Task, "%s of %s is waived already", e.Criterion, VersionID(e.Version))
-	case e.Decision.Reason == "":
-		return Change{}, refuse(e.Task, "a waiver needs a reason")
 	}
 	rec := WaiverRecord{N: following(r.Waivers), Version: e.Version, Criterion: EscapeName(e.Criterion)}
 	c := Change{
@@ -59,7 +54,7 @@ func (e Waive) Apply(s *State) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	c.Add = append(c.Add, review.Add...)
+	c.Add, c.Beside = append(c.Add, review.Add...), review.Beside
 	c.Trailers = append(c.Trailers, review.Trailers[3:]...) // the event, the task and the version are the waiver's
 	return c, nil
 }

@@ -246,7 +246,7 @@ func (f *flowTeam) state() *State { return Derive(f.plan, f.records(), nil, f.no
 func (f *flowTeam) claimed() *State { return Derive(f.plan, f.records(), f.claims, f.now) }
 
 func (f *flowTeam) apply(e Event) bool {
-	c, err := e.Apply(f.state())
+	c, err := Decide(dated(e), f.state())
 	text := fmt.Sprintf("%T: %s", e, c.Subject)
 	if err != nil {
 		text = fmt.Sprintf("%T refused: %v", e, err)
@@ -629,7 +629,7 @@ func (f *flowTeam) judge(group []TaskID) {
 		}
 	}
 	if !f.apply(ApplyVerdicts{Judges: group, Render: func(Review) []byte { return nil },
-		Make: func(*State) ([]Review, []Question, error) { return reviews, nil, nil }}) {
+		Make: func(*State) ([]Review, []Question, error) { return dateAll(reviews), nil, nil }}) {
 		f.fail("verdicts of %v are refused", group)
 	}
 }

@@ -437,6 +437,22 @@ func TestFormatRecords(t *testing.T) {
 	}
 }
 
+// The document lists the rules of what records may say.
+func TestFormatRules(t *testing.T) {
+	var known [][]string
+	for _, text := range everyRule {
+		known = append(known, []string{"every", strings.ReplaceAll(text, "`", "")})
+	}
+	for _, k := range kindTable().list {
+		for _, text := range k.Content.rules {
+			known = append(known, []string{k.Dir + "/", strings.ReplaceAll(text, "`", "")})
+		}
+	}
+	if diff := cmp.Diff(known, table(t, "record")); diff != "" {
+		t.Errorf("(- in the program, + documented): %s", diff)
+	}
+}
+
 // The fields of the documents, in their order, are those that are written.
 func TestFormatDocuments(t *testing.T) {
 	want := map[string]any{"`criteria[]`": CriterionResult{}, "a claim": Claim{}, "`usage`": Usage{}}

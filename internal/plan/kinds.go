@@ -1,11 +1,11 @@
 package plan
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"gitwf/internal/relpath"
 )
@@ -25,8 +25,10 @@ type RecordKind struct {
 	Shown  bool     // show has a section for it; other records it lists by their names
 	Finds  string   // how doctor calls a document that does not fit its place; "" is bad-record
 
-	Document any                             // of the document's type; nil for one that has several or none
-	Says     func(data []byte) (said, error) // reads a document, for what it says of itself; nil: nothing
+	Document any     // of the document's type; nil for one that has several or none
+	Content  content // what its documents say, and may say
+
+	against func(values) string // the name of the document that one is held against; nil: none
 }
 
 // said is what a document says of itself, to be compared with where it is.
@@ -43,6 +45,10 @@ type said struct {
 	Filed   bool       // files came with it
 	Holds   OID        // their tree, where Filed
 	Beside  []string   // what else is there below the task's directory
+	By      string     // who it is by
+	Agent   bool       // who is named in the event, too
+	At      time.Time  // when it was made
+	Brief   any        // what documents of other kinds are held against
 }
 
 // Fits reports whether a document that says this may have the name.
@@ -129,16 +135,18 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 					return x.to.addStub(x.n, stubTree(stubPrefix+x.name), x.beside)
 				}},
 			},
-			Document: Artifact{}, Says: says(func(d *Artifact) said {
+			Document: Artifact{}, Content: contentOf(func(d *Artifact) said {
 				return said{
 					Name: "artifacts/" + d.ArtifactID + "/artifact.json", Task: d.TaskID, Version: d.ArtifactID,
-					Tree: d.Tree, Files: d.Files, Listed: true,
+					Tree: d.Tree, Files: d.Files, Listed: true, By: d.Agent, Agent: true, At: d.CreatedAt,
+					Brief: &Artifact{Agent: d.Agent, Session: d.Session},
 				}
-			}),
+			}, artifactRules...),
 		},
 		{
 			Dir: "reviews", Shown: true, Events: []string{eventReview, EventWaiver, EventVerdicts}, Reads: "yes",
 			Owner: "reviews/*/review.json", Texts: true, Finds: "bad-review",
+			against: func(v values) string { return "artifacts/" + VersionID(v.version) + "/artifact.json" },
 			Forms: []form{
 				{Text: "rN-vV-SCORE-NAME/review.json", take: func(x reading) bool { return x.beside&halfVerdict != 0 }},
 				{Text: "rN-vV-SCORE-NAME/VERDICT.md", take: func(x reading) bool {
@@ -146,37 +154,41 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 					return x.beside&halfReview != 0 && (rev.Verdict == Approved || rev.Verdict == Rejected) && keep(&x.to.Reviews, rev)
 				}},
 			},
-			Document: Review{}, Says: says(func(d *Review) said {
+			Document: Review{}, Content: contentOf(func(d *Review) said {
 				dir := fmt.Sprintf("reviews/%s-%s-%d-%s/", d.ReviewID, d.ReviewedArtifactID, d.Score, EscapeName(d.Reviewer))
 				return said{
 					Name: dir + "review.json", Task: d.TaskID, Version: d.ReviewedArtifactID, Tree: d.Tree,
-					Beside: []string{dir + d.Verdict.File()},
+					Beside: []string{dir + d.Verdict.File()}, By: d.By(), Agent: true, At: d.CreatedAt,
 				}
-			}),
+			}, reviewRules...),
 		},
 		{
 			Dir: "checks", Events: []string{eventCheck}, Reads: "for the next step of a review", Texts: true,
 			Forms: []form{{Text: "kN-vV.json", take: func(x reading) bool {
 				return keep(&x.to.Checks, CheckRecord{x.n, x.version})
 			}}},
-			Document: Checked{}, Says: says(func(d *Checked) said {
+			Document: Checked{}, Content: contentOf(func(d *Checked) said {
 				return said{
 					Name: "checks/" + d.CheckID + "-" + d.ReviewedArtifactID + ".json", Task: d.TaskID,
-					Version: d.ReviewedArtifactID, Tree: d.Tree,
+					Version: d.ReviewedArtifactID, Tree: d.Tree, By: ReviewerChecks, Agent: true, At: d.CreatedAt,
 				}
-			}),
+			}, checkRules...),
 		},
 		{
 			Dir: "attempts", Shown: true, Events: []string{eventAttempt, eventQuestion}, Reads: "yes, not the log", Texts: true,
 			Forms: []form{
 				{Text: "aN-KIND.json", take: takeAttempt}, {Text: "aN-vV-KIND.json", take: takeAttempt}, {Text: "aN.log"},
 			},
-			Document: Attempt{}, Says: says(func(d *Attempt) said {
-				return said{Name: "attempts/" + d.AttemptID + "-", End: "-" + d.Kind + ".json", Task: d.TaskID, OfCheck: true}
-			}),
+			Document: Attempt{}, Content: contentOf(func(d *Attempt) said {
+				return said{
+					Name: "attempts/" + d.AttemptID + "-", End: "-" + d.Kind + ".json", Task: d.TaskID, OfCheck: true,
+					By: d.Agent, Agent: true, At: d.CreatedAt,
+				}
+			}, attemptRules...),
 		},
 		{
 			Dir: "resets", Events: []string{eventArtifact, eventReview, eventRetry}, Reads: "yes, the newest", Document: Decision{},
+			Content: contentOf((*Decision).says),
 			Forms: []form{{Text: "sN-aA-rR.json", take: func(x reading) bool {
 				return keep(&x.to.Resets, resetRecord{x.n, x.attempt, x.review})
 			}}},
@@ -185,20 +197,21 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			Dir: "questions", Shown: true, Events: []string{eventQuestion, EventGraft, EventVerdicts, EventDecision},
 			Reads: "yes", Texts: true,
 			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Questions, x.n) }}},
-			Document: Question{}, Says: says(func(d *Question) said {
-				return said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID}
-			}),
+			Document: Question{}, Content: contentOf(func(d *Question) said {
+				return said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID, By: d.By, At: d.CreatedAt, Brief: d}
+			}, questionRules...),
 		},
 		{
-			Dir: "answers", Shown: true, Events: []string{eventAnswer, EventDecision}, Reads: "yes",
+			against: func(v values) string { return "questions/q" + strconv.Itoa(v.n) + ".json" },
+			Dir:     "answers", Shown: true, Events: []string{eventAnswer, EventDecision}, Reads: "yes",
 			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Answers, x.n) }}},
-			Document: Answer{}, Says: says(func(d *Answer) said {
-				says := said{Name: "answers/" + d.QuestionID + ".json", Task: d.TaskID}
+			Document: Answer{}, Content: contentOf(func(d *Answer) said {
+				says := said{Name: "answers/" + d.QuestionID + ".json", Task: d.TaskID, By: d.By, At: d.CreatedAt}
 				for _, in := range d.Inputs {
 					says.Beside = append(says.Beside, "inputs/"+in+".json")
 				}
 				return says
-			}),
+			}, answerRules...),
 		},
 		{
 			Dir: "inputs", Shown: true, Events: []string{EventPlan, eventAnswer, eventInput}, Reads: "yes, how many",
@@ -213,28 +226,32 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 				}},
 				{Text: "NAME/N/files"}, // described by the document next to it
 			},
-			Document: InputDocument{}, Says: says(func(d *InputDocument) said {
-				return said{Name: "inputs/" + EscapeName(d.Name) + "/", End: ".json", NoTask: true, Filed: true, Holds: d.Tree}
-			}),
+			Document: InputDocument{}, Content: contentOf(func(d *InputDocument) said {
+				return said{
+					Name: "inputs/" + EscapeName(d.Name) + "/", End: ".json", NoTask: true, Filed: true, Holds: d.Tree,
+					By: d.By, At: d.CreatedAt,
+				}
+			}, inputRules...),
 		},
 		{
 			Dir: "feasibility", Shown: true, Events: []string{EventGraft}, Reads: "no", Forms: []form{{Text: "fN-vV.json"}},
+			Content: objectContent,
 		},
 		{
 			Dir: "waivers", Events: []string{EventWaiver}, Reads: "no",
 			Forms: []form{{Text: "wN-vV-NAME.json", take: func(x reading) bool {
 				return keep(&x.to.Waivers, WaiverRecord{x.n, x.version, x.name})
 			}}},
-			Document: WaiverDocument{}, Says: says(func(d *WaiverDocument) said {
+			Document: WaiverDocument{}, Content: contentOf(func(d *WaiverDocument) said {
 				return said{
 					Name: "waivers/w", End: "-" + d.ArtifactID + "-" + EscapeName(d.Criterion) + ".json",
-					Task: d.TaskID, Version: d.ArtifactID, Tree: d.Tree,
+					Task: d.TaskID, Version: d.ArtifactID, Tree: d.Tree, By: d.By, At: d.CreatedAt,
 				}
-			}),
+			}, waiverRules...),
 		},
 		{
 			Dir: "marks", Events: []string{eventAbandoned, eventRestored}, Named: true, Reads: "yes, the newest",
-			Document: Decision{},
+			Document: Decision{}, Content: contentOf((*Decision).says, markRules...),
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
 				return (x.word == markAbandoned || x.word == markRestored) && keep(&x.to.Marks, MarkRecord{x.n, x.word})
 			}}},
@@ -245,16 +262,16 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 				return (x.word == landed || x.word == refused || x.word == flaky) &&
 					keep(&x.to.Landings, landingRecord{x.n, x.version, x.word})
 			}}},
-			Says: says(func(d *Landing) said {
+			Content: contentOf(func(d *Landing) said {
 				return said{
 					Name: "landings/" + d.LandingID + "-" + d.ArtifactID + "-" + d.kind() + ".json", Task: d.TaskID,
-					Version: d.ArtifactID,
-					Tree:    d.Tree,
+					Version: d.ArtifactID, Tree: d.Tree, By: d.By, At: d.CreatedAt,
 				}
-			}),
+			}, landingRules...),
 		},
 		{
 			Dir: "holds", Events: []string{eventReview}, Reads: "yes", Document: Decision{},
+			Content: contentOf((*Decision).says),
 			Forms: []form{{Text: "hN-vV-NAME.json", take: func(x reading) bool {
 				return x.to.addLink(&x.to.Holds, x.version, x.name)
 			}}},
@@ -264,35 +281,44 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			Forms: []form{{Text: "vN-aA-KIND.json", take: func(x reading) bool {
 				return isAct(x.word) && keep(&x.to.Acts, actRecord{x.n, x.attempt, x.word})
 			}}},
-			Document: actDocument{}, Says: says(func(d *actDocument) said {
-				return said{Name: "acts/" + d.ArtifactID + "-a", End: "-" + d.Kind + ".json", Task: d.TaskID}
-			}),
+			Document: actDocument{}, Content: contentOf(func(d *actDocument) said {
+				return said{
+					Name: "acts/" + d.ArtifactID + "-a", End: "-" + d.Kind + ".json", Task: d.TaskID, By: d.By, At: d.CreatedAt,
+				}
+			}, actRules...),
 		},
 		{
 			Dir: "orders", Shown: true, Events: []string{EventDecision}, Reads: "yes",
 			Forms:    []form{{Text: "oN-dD-bB-aA.json", take: takeOrder}, {Text: "oN-dD-bB-aA-KIND.json", take: takeOrder}},
-			Document: Order{}, Says: says(func(d *Order) said { return said{Name: d.path(), Task: d.TaskID} }),
+			Document: Order{}, Content: contentOf(func(d *Order) said {
+				return said{Name: d.path(), Task: d.TaskID, By: string(d.ByTask), At: d.CreatedAt}
+			}, orderRules...),
 		},
 		{
 			Dir: SessionDir, OfPlan: true, Events: []string{eventPaused, eventResumed, eventCompleted},
 			Named: true, Reads: "the newest, for the session (section 8)",
+			Content: contentOf(func(d *CompletionDocument) said { return said{NoTask: true, By: d.By, At: d.CreatedAt} },
+				sessionRules...),
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
 				return x.word == eventPaused || x.word == eventResumed || x.word == eventCompleted
 			}}},
 		},
 		{
 			Dir: NotesDir, OfPlan: true, Events: []string{eventArtifact, eventReview, eventAttempt, eventCompleted, eventNote},
-			Reads: "no", Texts: true,
+			Reads: "no", Texts: true, Content: noteContent,
 			Forms: []form{{Text: "NNNN-KIND.md", take: func(x reading) bool {
 				return strings.Trim(x.word, "abcdefghijklmnopqrstuvwxyz") == ""
 			}}},
 		},
 		{
 			Dir: doctorDir, OfPlan: true, Events: []string{eventDoctor}, Reads: "no", Document: Mend{},
-			Forms: []form{{Text: "NAME.json"}},
+			Content: contentOf(func(d *Mend) said { return said{NoTask: true, By: d.By, At: d.CreatedAt} }, doctorRules...),
+			Forms:   []form{{Text: "NAME.json"}},
 		},
 		{
 			Dir: PrunedDir, OfPlan: true, Events: []string{EventPruned}, Reads: "no", Document: PruneDocument{},
+			Content: contentOf(func(d *PruneDocument) said { return said{NoTask: true, By: d.By, At: d.CreatedAt} },
+				pruneRules...),
 			Forms: []form{{Text: "NAME/" + PruneFile, take: func(x reading) bool {
 				_, _, ok := ParsePruneDir(x.name)
 				return ok
@@ -332,16 +358,6 @@ func takeAttempt(x reading) bool {
 	return false
 }
 
-func says[T any](f func(*T) said) func([]byte) (said, error) {
-	return func(data []byte) (said, error) {
-		var d T
-		if err := json.Unmarshal(data, &d); err != nil {
-			return said{}, err
-		}
-		return f(&d), nil
-	}
-}
-
 // KindOf is the kind of the records in a directory: of a task, or at the top of a plan's tree. It is nil for a
 // directory of no kind.
 func KindOf(dir string, ofPlan bool) *RecordKind {
@@ -362,6 +378,15 @@ func (k *RecordKind) Known(rest string) bool {
 func (k *RecordKind) About(rest string) int {
 	v, _ := k.values(rest)
 	return v.version
+}
+
+// Refers is the name of the document of the same task that a record's is held against; "" for none.
+func (k *RecordKind) Refers(rest string) string {
+	if k.against == nil {
+		return ""
+	}
+	v, _ := k.values(rest)
+	return k.against(v)
 }
 
 // Word is the word in a name of the kind, such as the kind of an attempt; "" if it has none.

@@ -173,7 +173,7 @@ func (m *machine) apply(t *rapid.T, e Event) bool {
 	s := m.state()
 	foreign := len(m.foreign())
 	untouched := m.state()
-	c, err := e.Apply(s)
+	c, err := Decide(dated(e), s)
 	m.last = fmt.Sprintf("%T: %v", e, err)
 	if diff := cmp.Diff(untouched.Records, s.Records); diff != "" {
 		t.Fatalf("%T changed the state that it was decided on: %s", e, diff)
@@ -858,6 +858,6 @@ func TestReviewOfOlderVersion(t *testing.T) {
 
 // refusal is why the event does not apply.
 func (e NewVersion) refusal(s *State) error {
-	_, err := e.Apply(s)
+	_, err := Decide(dated(e), s)
 	return err
 }

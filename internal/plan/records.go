@@ -452,8 +452,8 @@ func (t *TaskRecords) Abandoned() bool {
 	return n > 0 && t.Marks[n-1].Kind == markAbandoned
 }
 
-// waived reports whether a waiver passes the criterion for the version.
-func (t *TaskRecords) waived(version int, criterion string) bool {
+// Waived reports whether a waiver passes the criterion for the version.
+func (t *TaskRecords) Waived(version int, criterion string) bool {
 	return slices.ContainsFunc(t.Waivers, func(w WaiverRecord) bool {
 		return w.Version == version && w.Criterion == EscapeName(criterion)
 	})

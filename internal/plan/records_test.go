@@ -189,7 +189,7 @@ func TestRecordNames(t *testing.T) {
 	for _, x := range r.Marks {
 		check(x.Path())
 	}
-	if !r.waived(2, "A3") || r.waived(1, "A3") || r.waived(2, "A") {
+	if !r.Waived(2, "A3") || r.Waived(1, "A3") || r.Waived(2, "A") {
 		t.Error("the waiver is of A3 in v2 alone")
 	}
 }

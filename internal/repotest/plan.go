@@ -2,6 +2,7 @@ package repotest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 
@@ -167,9 +168,18 @@ func (r *Repo) Review(task plan.TaskID, version int, reviewer string, verdict pl
 	if change != nil {
 		change(&rev)
 	}
+	data, err := r.Store.ReadFile(context.Background(), snap.Commit, task.Dir()+"/"+plan.ArtifactRecord{Version: version}.Path())
+	var made plan.Artifact
+	if err == nil {
+		err = json.Unmarshal(data, &made)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	rev.SelfReviewed = rev.SelfReviewed || made.Agent == rev.By()
 	render := func(rev plan.Review) []byte { return fmt.Appendf(nil, "# %s\n", rev.Verdict) }
 	r.appendAs(rev.Reviewer, func(by plan.Actor) plan.Event {
-		return plan.AddReview{Review: rev, Artifact: plan.Artifact{Tree: rec.Files}, Render: render, Author: by}
+		return plan.AddReview{Review: rev, Artifact: made, Render: render, Author: by}
 	}, gitstore.AppendOptions{})
 }
 
@@ -182,4 +192,11 @@ func (r *Repo) Approved(task plan.TaskID, name, content string) {
 		r.t.Fatal(err)
 	}
 	r.Review(task, snap.Records.Of(task).Active(), "ann", plan.Approved, nil)
+}
+
+// Waive passes one criterion of a version on the user's word.
+func (r *Repo) Waive(task plan.TaskID, version int, criterion string) {
+	r.t.Helper()
+	r.append(plan.Waive{Task: task, Version: version, Criterion: criterion,
+		Decision: plan.Decision{By: user, CreatedAt: Now, Reason: "it will do"}}, gitstore.AppendOptions{})
 }

@@ -324,18 +324,19 @@ func TestNothingIsOfferedThatThePlanRefuses(t *testing.T) {
 	}
 	page := sitePath + "/task/PAGE-1"
 	mustHave(t, s.page(page), `id="do-submit"`, `id="do-abandon"`)
-	record(plan.Pause{})
+	record(plan.Pause{Decision: plan.Decision{By: "Ada", CreatedAt: repotest.Now}})
 	text := s.page(page)
 	mustHave(t, text, "WFS-site is paused: no work begins in it", `id="do-abandon"`)
 	mustNotHave(t, text, `id="do-submit"`)
-	record(plan.Resume{})
+	record(plan.Resume{Decision: plan.Decision{By: "Ada", CreatedAt: repotest.Now}})
 
 	s.Version("PAGE-1", "exec", map[string]string{"index.html": "x"}, nil)
 	s.Review("PAGE-1", 1, "ann", plan.Approved, nil)
 	s.Version("POST-1", "exec", map[string]string{"post.txt": "x"}, nil)
 	s.Review("POST-1", 1, "ann", plan.Approved, nil)
 	mustHave(t, s.page(page), `id="do-review"`)
-	record(plan.Complete{Seen: s.Snapshot(repotest.ID).State().Records.Count()})
+	record(plan.Complete{Seen: s.Snapshot(repotest.ID).State().Records.Count(), Document: plan.CompletionDocument{
+		PlanID: repotest.ID, By: "Ada", CreatedAt: repotest.Now}})
 	text = s.page(page)
 	mustHave(t, text, "WFS-site is completed: it is read, exported and verified")
 	mustNotHave(t, text, "<form method=\"post\"")

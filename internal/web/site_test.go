@@ -166,14 +166,14 @@ func (s *site) commands() [][]string {
 // hostile is a version with everything that a deliverable might contain.
 func (s *site) hostile() {
 	s.Version("PAGE-1", "exec", map[string]string{
-		"index.html":        "<h1>hi</h1><script>parent.document.title='owned'</script>",
-		"note.md":           "# Note\n\n<script>alert(1)</script>\n\n[bad](javascript:alert(1)) [good](https://example.com)\n\n| a |\n| - |\n| b |\n",
-		"data.json":         `{"b":1,"a":"<script>"}`,
-		"pic.svg":           `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`,
-		"bin":               "\x00\x01\x02",
-		"long.txt":          strings.Repeat("a line of text\n", 40_000),
-		"escape.txt":        "red \x1b[31m text",
-		"sub/dir/é #?%.txt": "inside",
+		"index.html":       "<h1>hi</h1><script>parent.document.title='owned'</script>",
+		"note.md":          "# Note\n\n<script>alert(1)</script>\n\n[bad](javascript:alert(1)) [good](https://example.com)\n\n| a |\n| - |\n| b |\n",
+		"data.json":        `{"b":1,"a":"<script>"}`,
+		"pic.svg":          `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`,
+		"bin":              "\x00\x01\x02",
+		"long.txt":         strings.Repeat("a line of text\n", 40_000),
+		"escape.txt":       "red \x1b[31m text",
+		"sub/dir/é #%.txt": "inside",
 	}, nil)
 }
 
