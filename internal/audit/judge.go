@@ -53,10 +53,9 @@ func (a *auditor) judge(d document, data []byte, entries []gitstore.TreeEntry) s
 		in.State, in.Since, in.By = m.under.state, false, m.by
 	}
 	in.Says = func(name string) any { return a.briefs[d.task.Dir()+"/"+name] }
-	if version := d.kind.About(strings.TrimPrefix(d.name, "artifacts/")); !slices.Contains(a.snap.Records.Of(d.task).Pruned, version) {
-		in.Files = func(version int) []plan.FileInfo {
-			return filesBelow(d.task.Dir()+"/"+plan.ArtifactRecord{Version: version}.FilesPath()+"/", entries)
-		}
+	in.Files = func(version int) ([]plan.FileInfo, bool) {
+		return filesBelow(d.task.Dir()+"/"+plan.ArtifactRecord{Version: version}.FilesPath()+"/", entries),
+			!slices.Contains(a.snap.Records.Of(d.task).Pruned, version)
 	}
 	brief, why := d.kind.Check(data, &in)
 	if brief != nil {

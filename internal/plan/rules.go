@@ -28,9 +28,10 @@ type Setting struct {
 
 	Tree   func(id TaskID, version int) OID // of a version's files, "" for none
 	Waived func(version int, criterion string) bool
-	Says   func(name string) any        // what another document of the task says (Brief); nil for what is not there
-	Beside func(name string) OID        // what else there is below the task's directory, "" for nothing
-	Files  func(version int) []FileInfo // those of a version, without hashes and sizes; nil: they are not looked at
+	Says   func(name string) any // what another document of the task says (Brief); nil for what is not there
+	Beside func(name string) OID // what else there is below the task's directory, "" for nothing
+	// those of a version, without hashes and sizes, if a prune has not taken them; nil: they are not looked at
+	Files func(version int) (files []FileInfo, here bool)
 }
 
 // content is what the format says of the documents of a kind.
@@ -130,11 +131,10 @@ func (s said) elsewhere(in *Setting) string {
 	if !s.Listed || in.Files == nil {
 		return ""
 	}
-	return s.unlisted(in.Files(version))
-}
-
-// unlisted says where a document lists other files than there are.
-func (s said) unlisted(files []FileInfo) string {
+	files, whole := in.Files(version)
+	if !whole {
+		return ""
+	}
 	here := make(map[string]FileInfo, len(files))
 	for _, f := range files {
 		here[f.Path] = f
