@@ -3,17 +3,18 @@ package hooks
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"gitwf/internal/repotest/tool"
 )
 
 // withTool returns a repository in which the tool runs, or skips the test.
-func withTool(t *testing.T, tool string) *repo {
+func withTool(t *testing.T, name string) *repo {
 	t.Helper()
 	r := newRepo(t)
 	where := os.Getenv("PATH")
@@ -22,15 +23,14 @@ func withTool(t *testing.T, tool string) *repo {
 	}
 	found := ""
 	for _, dir := range filepath.SplitList(where) {
-		p, err := exec.LookPath(filepath.Join(dir, tool))
-		if err == nil {
+		if p := filepath.Join(dir, name); tool.Broken(p) == "" {
 			found = p
 			break
 		}
 	}
 	if found == "" {
-		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it",
-			tool)
+		t.Skipf("skipped: %s works neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it",
+			name)
 	}
 	// With CI set lefthook installs nothing, and neither does husky with HUSKY=0.
 	r.env = slices.DeleteFunc(r.env, func(kv string) bool {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"gitwf/internal/repotest/tool"
 	"gitwf/internal/shell"
 	"gitwf/internal/wiretest"
 )
@@ -88,8 +89,8 @@ func needs(t *testing.T, name string) string {
 		where = filepath.Join(dir, "node_modules", ".bin") + string(os.PathListSeparator) + where
 	}
 	path := findProgram(name, []string{"PATH=" + where, "PATHEXT=" + os.Getenv("PATHEXT")})
-	if path == "" {
-		t.Skipf("skipped: %s is neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it",
+	if why := tool.Broken(path); path == "" || why != "" {
+		t.Skipf("skipped: %s works neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it",
 			name)
 	}
 	return path

@@ -55,13 +55,12 @@ func contentOf[T any](says func(*T) said, rules ...rule[T]) content {
 			d := document.(*T)
 			s := says(d)
 			why := s.elsewhere(in)
-			for i := 0; why == "" && i < len(rules); i++ {
-				why = rules[i].broken(d, in)
+			for i := 0; why == "" && i < len(rules) && (in.Task == "" || in.task() != nil); i++ {
+				if why = rules[i].broken(d, in); why == unsaid {
+					why = "breaks the rule: " + strings.ReplaceAll(rules[i].text, "`", "")
+				}
 			}
-			if why == "" {
-				why = s.unsigned(in)
-			}
-			return s.Brief, why
+			return s.Brief, cmp.Or(why, s.unsigned(in))
 		},
 	}
 	for _, r := range rules {
@@ -150,227 +149,261 @@ func (s said) elsewhere(in *Setting) string {
 	return ""
 }
 
-// task is whose record it is; nil for one of the plan, or that the plan does not have.
+var artifactRules = []rule[Artifact]{
+	{"each of `inputs[]` is a version of another task, and has its tree", func(d *Artifact, in *Setting) string {
+		return unless(!slices.ContainsFunc(d.Inputs, func(x Input) bool {
+			return x.Tree == "" || x.TaskID == d.TaskID || in.Tree(x.TaskID, VersionNumber(x.ArtifactID)) != x.Tree
+		}))
+	}},
+	{"`files[]` have paths as section 2 says, of a change below `a/` and `b/`", func(d *Artifact, in *Setting) string {
+		return unless(!slices.ContainsFunc(d.Files, func(f FileInfo) bool {
+			if in.changes() {
+				return !strings.HasPrefix(f.Path, "a/") && !strings.HasPrefix(f.Path, "b/")
+			}
+			return relpath.Check(f.Path) != nil
+		}))
+	}},
+	{"`base` is there where the task changes the repository, and only there", func(d *Artifact, in *Setting) string {
+		return unless(in.changes() == (d.Base != nil))
+	}},
+}
+
+var reviewRules = []rule[Review]{
+	{"`verdict` is `APPROVED` or `REJECTED`, `score` from 0 to 100", func(d *Review, _ *Setting) string {
+		return unless((d.Verdict == Approved || d.Verdict == Rejected) && d.Score >= 0 && d.Score <= 100)
+	}},
+	{"`check_task_id` is the task's CHECK", func(d *Review, in *Setting) string {
+		return unless(in.Since || in.isCheck(d.CheckTaskID))
+	}},
+	{"`spec_hash` is the task's", func(d *Review, in *Setting) string {
+		return unless(in.Since || in.judgedBy(d.SpecHash), "its criteria changed while it was reviewed")
+	}},
+	{"`criteria[]` has each criterion of the task once, with its severity, and no other",
+		func(d *Review, in *Setting) string {
+			if in.Since && !in.judgedBy(d.SpecHash) {
+				return unless(len(d.Criteria) > 0)
+			}
+			of := in.task().AcceptanceCriteria
+			for _, c := range of {
+				if !slices.ContainsFunc(d.Criteria, c.isOf) {
+					return fmt.Sprintf("criterion %s has no result", c.ID)
+				}
+			}
+			return unless(len(d.Criteria) == len(of), fmt.Sprintf("%d results for %d criteria", len(d.Criteria), len(of)))
+		}},
+	{"each `result` is one of those of `criteria[]`", func(d *Review, _ *Setting) string { return allResults(d.Criteria) }},
+	{"what is `waived` has a waiver", func(d *Review, in *Setting) string {
+		return unless(!slices.ContainsFunc(d.Criteria, func(c CriterionResult) bool {
+			return c.Result == ResultWaived && !in.Waived(VersionNumber(d.ReviewedArtifactID), c.ID)
+		}))
+	}},
+	{"an approval has every MUST passed or waived", func(d *Review, in *Setting) string {
+		return unless(d.Verdict == Rejected || d.accepts(in) || len(d.FailedMust()) == 0,
+			fmt.Sprintf("can't be approved: %s not passed", strings.Join(d.FailedMust(), ", ")))
+	}},
+	{"`min_score` is what the CHECK asks for", func(d *Review, in *Setting) string {
+		return unless(in.Since || d.JudgedBy != nil || d.MinScore == in.State.MinScore(in.Task))
+	}},
+	{"an approval has a `score` of at least `min_score`", func(d *Review, in *Setting) string {
+		return unless(d.Verdict == Rejected || d.accepts(in) || d.Score >= d.MinScore,
+			fmt.Sprintf("can't be approved with score %d: at least %d is needed", d.Score, d.MinScore))
+	}},
+	{"with a rubric, the `score` follows from the `ratings`, and without one there are none",
+		func(d *Review, in *Setting) string {
+			by := in.State.RubricOf(in.Task)
+			if d.JudgedBy != nil {
+				by = in.State.RubricOfJudge(TaskID(d.Reviewer))
+			}
+			err := d.rated(by)
+			return unless(in.Since || d.accepts(in) || err == nil, fmt.Sprint(err))
+		}},
+	{"the reviewer may review the task (section 7)", func(d *Review, in *Setting) string {
+		may := in.Since || d.accepts(in) || in.State.conflicts(in.task(), *d) || in.State.MayReview(in.Task, d.Reviewer) ||
+			d.JudgedBy != nil && in.State.judges(d.Reviewer) || d.Reviewer == reviewerOvertook && d.Verdict == Rejected
+		return unless(may, fmt.Sprintf("%s is not among its reviewers (%s)", plain.Line(d.Reviewer),
+			plain.Line(strings.Join(in.State.Reviewers(in.Task), ", "))))
+	}},
+	{"`agent` is who spoke for a seat, or judged, and is there for nobody else", func(d *Review, in *Setting) string {
+		return unless(in.Since || d.JudgedBy != nil || (d.Agent != "") == in.State.isSeat(in.Task, d.Reviewer), fmt.Sprintf(
+			"a review in a seat names the role and who speaks for it; this one names %q and %q", d.Reviewer, d.Agent))
+	}},
+	{"`session` is not the one that made the version", func(d *Review, in *Setting) string {
+		made := in.made(d.ReviewedArtifactID)
+		return unless(made == nil || d.Session == "" || d.Session != made.Session,
+			fmt.Sprintf("the session that made %s can't review it", d.ReviewedArtifactID))
+	}},
+	{"`self_reviewed` is there where who approves made the version", func(d *Review, in *Setting) string {
+		made := in.made(d.ReviewedArtifactID)
+		return unless(made == nil || d.SelfReviewed || d.By() != made.Agent || d.Verdict == Rejected || d.JudgedBy != nil)
+	}},
+	{"`judged_by` names a version of the reviewer, which judges; `cause` is there with it alone",
+		func(d *Review, in *Setting) string {
+			return unless(d.JudgedBy == nil && d.Cause == "" || d.JudgedBy != nil &&
+				string(d.JudgedBy.TaskID) == d.Reviewer && (in.Since || in.State.judges(d.Reviewer)))
+		}},
+}
+
+var checkRules = []rule[Checked]{
+	{"`spec_hash` is the task's", func(d *Checked, in *Setting) string {
+		return unless(in.Since || in.judgedBy(d.SpecHash))
+	}},
+	{"`criteria[]` are some of the task's, none twice, with their severity", func(d *Checked, in *Setting) string {
+		for i, x := range d.Criteria {
+			twice := slices.ContainsFunc(d.Criteria[:i], func(y CriterionResult) bool { return x.ID == y.ID })
+			is := func(c Criterion) bool { return c.isOf(x) }
+			if twice || in.judgedBy(d.SpecHash) && !slices.ContainsFunc(in.task().AcceptanceCriteria, is) {
+				return unless(false)
+			}
+		}
+		return ""
+	}},
+	{"each `result` is one of those of `criteria[]`", func(d *Checked, _ *Setting) string { return allResults(d.Criteria) }},
+}
+
+var attemptRules = []rule[Attempt]{
+	{"`task_id` is the CHECK where the name has a version, else the ACTION", func(d *Attempt, in *Setting) string {
+		return unless(strings.Contains(in.Name, "-v") != (d.TaskID == in.Task))
+	}},
+}
+
+var questionRules = []rule[Question]{
+	{"`name` and `question` say something", func(d *Question, _ *Setting) string {
+		return unless(d.Name != "" && strings.TrimSpace(d.Question) != "")
+	}},
+	{"`kind` is one of these, and a choice has `options[]`", func(d *Question, _ *Setting) string {
+		return unless(d.Kind == AskText || d.Kind == AskFile || d.Kind == AskChoice && len(d.Options) > 0)
+	}},
+	{"`recommended_option_id` is one of `options[]`", func(d *Question, _ *Setting) string {
+		return unless(d.RecommendedOptionID == "" || d.has(d.RecommendedOptionID))
+	}},
+}
+
+var answerRules = []rule[Answer]{
+	{"it answers with what the question asks for", func(d *Answer, in *Setting) string {
+		if q, ok := in.says("questions/" + d.QuestionID + ".json").(*Question); ok {
+			return q.misses(d)
+		}
+		return unless(in.Says == nil)
+	}},
+}
+
+var inputRules = []rule[InputDocument]{
+	{"`file_name` is one name, as section 2 says; `sha256` is one", func(d *InputDocument, _ *Setting) string {
+		return unless(relpath.Check(d.FileName) == nil && !strings.Contains(d.FileName, "/") && len(d.SHA256) == 64 &&
+			strings.Trim(d.SHA256, "0123456789abcdef") == "")
+	}},
+}
+
+var waiverRules = []rule[WaiverDocument]{
+	{"`criterion` is one of the task's", func(d *WaiverDocument, in *Setting) string {
+		return unless(in.Since || slices.ContainsFunc(in.task().AcceptanceCriteria, func(c Criterion) bool {
+			return c.ID == d.Criterion
+		}), fmt.Sprintf("has no criterion %q", d.Criterion))
+	}},
+	{"there is a `reason`", func(d *WaiverDocument, _ *Setting) string {
+		return unless(d.Reason != "", "a waiver needs a reason")
+	}},
+}
+
+var markRules = []rule[Decision]{
+	{"what is abandoned has a `reason`", func(d *Decision, in *Setting) string {
+		return unless(d.Reason != "" || strings.HasSuffix(in.Name, markRestored+".json"), "giving it up needs a reason")
+	}},
+}
+
+var landingRules = []rule[Landing]{
+	{"the task changes the repository", func(d *Landing, in *Setting) string { return unless(in.Since || in.changes()) }},
+	{"there is a `branch`, and either a `commit` or a `reason`", func(d *Landing, _ *Setting) string {
+		return unless(d.Branch != "" && (d.Commit == "") != (d.Reason == ""))
+	}},
+	{"each `result` is one of those of `criteria[]`", func(d *Landing, _ *Setting) string { return allResults(d.Criteria) }},
+}
+
+const versionRule = "`schema_version` is 1"
+
+var actRules = []rule[actDocument]{
+	{versionRule, func(d *actDocument, _ *Setting) string { return unless(d.SchemaVersion == 1) }},
+}
+
+var orderRules = []rule[Order]{
+	{versionRule, func(d *Order, _ *Setting) string { return unless(d.SchemaVersion == 1) }},
+}
+
+var sessionRules = []rule[CompletionDocument]{
+	{"`plan_id` of what is completed is the plan's", func(d *CompletionDocument, in *Setting) string {
+		return unless(d.PlanID == in.State.Plan.PlanID || !strings.HasSuffix(in.Name, eventCompleted+".json"))
+	}},
+}
+
+var doctorRules = []rule[Mend]{
+	{"`mended[]` says what and where", func(d *Mend, _ *Setting) string {
+		empty := func(m Mended) bool { return m.Code == "" || m.Place == "" || m.Did == "" }
+		return unless(len(d.Mended) > 0 && !slices.ContainsFunc(d.Mended, empty), "doctor has put nothing right")
+	}},
+}
+
+var pruneRules = []rule[PruneDocument]{
+	{"`plan_id` is the plan's, `keep` at least 1", func(d *PruneDocument, in *Setting) string {
+		return unless(d.PlanID == in.State.Plan.PlanID && d.Keep > 0 && isID(string(d.Archive)))
+	}},
+}
+
+// unless is a reason that holds unless a condition does; without words for it, the rule's own are taken.
+func unless(ok bool, words ...string) string {
+	if ok {
+		return ""
+	}
+	return cmp.Or(strings.Join(words, ""), unsaid)
+}
+
+const unsaid = "."
+
+// accepts reports whether a review takes a version as it is, whatever it came to (section 7).
+func (r Review) accepts(in *Setting) bool { return r.Taken() && in.State.Plan.SchemaVersion > 1 }
+
+// task is whose record it is; nil for one of the plan, or of a task that the plan does not have, which no rule is about.
 func (in *Setting) task() *TaskState { return in.State.Tasks[in.Task] }
+
+func (in *Setting) changes() bool { return in.task().Changes() }
 
 func (in *Setting) isCheck(id TaskID) bool {
 	t := in.State.Tasks[id]
 	return id == in.Task.CheckID() || t != nil && t.NodeType == Check && t.ReviewTargetTaskID == in.Task
 }
 
-// comparable reports whether what was judged by a spec and criteria can be compared with the task's: those may have
-// been changed since, or the task may be gone.
-func (in *Setting) comparable(specHash string) bool {
-	t := in.task()
-	return t != nil && (!in.Since || specHash == t.SpecHash())
-}
+// judgedBy reports whether something was judged by the task's spec and criteria.
+func (in *Setting) judgedBy(specHash string) bool { return specHash == in.task().SpecHash() }
 
-// unless is a reason that holds unless a condition does.
-func unless(ok bool, format string, args ...any) string {
-	if ok {
-		return ""
-	}
-	return fmt.Sprintf(format, args...)
-}
-
-var artifactRules = []rule[Artifact]{
-	{"each of `inputs[]` is a version of another task, and has its tree", func(d *Artifact, in *Setting) string {
-		for _, x := range d.Inputs {
-			if in.Tree(x.TaskID, VersionNumber(x.ArtifactID)) != x.Tree || x.Tree == "" || x.TaskID == d.TaskID {
-				return fmt.Sprintf("is made from %s %s with the tree %.12s, which there is not", x.TaskID, x.ArtifactID, x.Tree)
-			}
-		}
-		return ""
-	}},
-	{"`files[]` have paths as section 2 says, of a change below `a/` and `b/`", func(d *Artifact, in *Setting) string {
-		for _, f := range d.Files {
-			if t := in.task(); t != nil && t.Changes() {
-				if !strings.HasPrefix(f.Path, "a/") && !strings.HasPrefix(f.Path, "b/") {
-					return fmt.Sprintf("%s is on neither side of the change", strconv.Quote(f.Path))
-				}
-			} else if err := relpath.Check(f.Path); err != nil {
-				return fmt.Sprintf("%s: %v", strconv.Quote(f.Path), err)
-			}
-		}
-		return ""
-	}},
-	{"`base` is there where the task changes the repository, and only there", func(d *Artifact, in *Setting) string {
-		t := in.task()
-		return unless(t == nil || t.Changes() == (d.Base != nil), "a base is what a change has, and nothing else")
-	}},
-}
-
-var reviewRules = []rule[Review]{
-	{"`verdict` is `APPROVED` or `REJECTED`, `score` from 0 to 100", func(d *Review, in *Setting) string {
-		return unless((d.Verdict == Approved || d.Verdict == Rejected) && d.Score >= 0 && d.Score <= 100,
-			"verdict %q with score %d is neither an approval nor a rejection", string(d.Verdict), d.Score)
-	}},
-	{"`check_task_id` is the task's CHECK", func(d *Review, in *Setting) string {
-		return unless(in.Since || in.isCheck(d.CheckTaskID), "%s is not its CHECK", d.CheckTaskID)
-	}},
-	{"`spec_hash` is the task's", func(d *Review, in *Setting) string {
-		return unless(in.Since || in.comparable("") && d.SpecHash == in.task().SpecHash(),
-			"its criteria changed while it was reviewed")
-	}},
-	{"`criteria[]` has each criterion of the task once, with its severity, and no other", func(d *Review, in *Setting) string {
-		if !in.comparable(d.SpecHash) {
-			return unless(len(d.Criteria) > 0, "0 results for its criteria")
-		}
-		for _, c := range in.task().AcceptanceCriteria {
-			if !slices.ContainsFunc(d.Criteria, func(x CriterionResult) bool { return x.ID == c.ID && x.Severity == c.Severity }) {
-				return fmt.Sprintf("criterion %s has no result", c.ID)
-			}
-		}
-		n := len(in.task().AcceptanceCriteria)
-		return unless(len(d.Criteria) == n, "%d results for %d criteria", len(d.Criteria), n)
-	}},
-	{"each `result` is one of those of `criteria[]`", func(d *Review, _ *Setting) string { return badResult(d.Criteria) }},
-	{"what is `waived` has a waiver", func(d *Review, in *Setting) string {
-		for _, c := range d.Criteria {
-			if c.Result == ResultWaived && in.Waived != nil && !in.Waived(VersionNumber(d.ReviewedArtifactID), c.ID) {
-				return fmt.Sprintf("%s is waived, and nobody waived it", c.ID)
-			}
-		}
-		return ""
-	}},
-	{"an approval has every MUST passed or waived", func(d *Review, in *Setting) string {
-		return unless(d.Verdict == Rejected || d.accepts(in) || len(d.FailedMust()) == 0, "can't be approved: %s not passed",
-			strings.Join(d.FailedMust(), ", "))
-	}},
-	{"`min_score` is what the CHECK asks for", func(d *Review, in *Setting) string {
-		if in.Since || d.JudgedBy != nil || in.task() == nil {
-			return ""
-		}
-		least := in.State.MinScore(in.Task)
-		return unless(d.MinScore == least, "min_score is %d, and the CHECK asks for %d", d.MinScore, least)
-	}},
-	{"an approval has a `score` of at least `min_score`", func(d *Review, in *Setting) string {
-		return unless(d.Verdict == Rejected || d.accepts(in) || d.Score >= d.MinScore,
-			"can't be approved with score %d: at least %d is needed", d.Score, d.MinScore)
-	}},
-	{"with a rubric, the `score` follows from the `ratings`, and without one there are none", func(d *Review, in *Setting) string {
-		if in.Since || d.accepts(in) || in.task() == nil {
-			return ""
-		}
-		by := in.State.RubricOf(in.Task)
-		if d.JudgedBy != nil {
-			by = in.State.RubricOfJudge(TaskID(d.Reviewer))
-		}
-		if err := d.rated(by); err != nil {
-			return err.Error()
-		}
-		return ""
-	}},
-	{"the reviewer may review the task (section 7)", func(d *Review, in *Setting) string {
-		t := in.task()
-		if in.Since || t == nil || d.accepts(in) || d.Reviewer == reviewerOvertook && d.Verdict == Rejected ||
-			d.JudgedBy != nil && in.State.judges(d.Reviewer) || in.State.conflicts(t, *d) ||
-			d.Reviewer != reviewerOvertook && in.State.MayReview(in.Task, d.Reviewer) {
-			return ""
-		}
-		return fmt.Sprintf("%s is not among its reviewers (%s)", plain.Line(d.Reviewer),
-			plain.Line(strings.Join(in.State.Reviewers(in.Task), ", ")))
-	}},
-	{"`agent` is who spoke for a seat, or judged, and is there for nobody else", func(d *Review, in *Setting) string {
-		return unless(in.Since || d.JudgedBy != nil || (d.Agent != "") == in.State.isSeat(in.Task, d.Reviewer),
-			"a review in a seat names the role and who speaks for it; this one names %q and %q", d.Reviewer, d.Agent)
-	}},
-	{"`session` is not the one that made the version", func(d *Review, in *Setting) string {
-		made := in.made(d.ReviewedArtifactID)
-		return unless(made == nil || d.Session == "" || d.Session != made.Session,
-			"the session that made %s can't review it", d.ReviewedArtifactID)
-	}},
-	{"`self_reviewed` is there where who approves made the version", func(d *Review, in *Setting) string {
-		made := in.made(d.ReviewedArtifactID)
-		return unless(made == nil || d.SelfReviewed || d.By() != made.Agent || d.Verdict == Rejected || d.JudgedBy != nil,
-			"%s made %s, and the review does not say so", plain.Line(d.By()), d.ReviewedArtifactID)
-	}},
-	{"`judged_by` names a version of the reviewer, which judges; `cause` is there with it alone", func(d *Review, in *Setting) string {
-		return unless(d.JudgedBy == nil && d.Cause == "" || d.JudgedBy != nil && string(d.JudgedBy.TaskID) == d.Reviewer &&
-			(in.Since || in.State.judges(d.Reviewer)), "%s judges nothing", plain.Line(d.Reviewer))
-	}},
-}
-
-// accepts reports whether a review takes a version as it is, whatever it came to (section 7).
-func (r Review) accepts(in *Setting) bool { return r.Taken() && in.State.Plan.SchemaVersion > 1 }
-
-// made is what artifact.json says of the version that a record is about; nil where it can't be read.
-func (in *Setting) made(version string) *Artifact {
+func (in *Setting) says(name string) any {
 	if in.Says == nil {
 		return nil
 	}
-	a, _ := in.Says("artifacts/" + version + "/artifact.json").(*Artifact)
+	return in.Says(name)
+}
+
+// made is what artifact.json says of the version that a record is about; nil where it can't be read.
+func (in *Setting) made(version string) *Artifact {
+	a, _ := in.says("artifacts/" + version + "/artifact.json").(*Artifact)
 	return a
 }
 
-// badResult says which result is none.
-func badResult(results []CriterionResult) string {
-	for _, c := range results {
-		switch c.Result {
-		case ResultPass, ResultFail, ResultWaived, ResultNotJudged:
-		default:
-			return fmt.Sprintf("%s: %q is no result", plain.Line(c.ID), c.Result)
-		}
-	}
-	return ""
+// isOf reports whether a result is of the criterion, and has its severity.
+func (c Criterion) isOf(x CriterionResult) bool { return x.ID == c.ID && x.Severity == c.Severity }
+
+// allResults says whether each result is one.
+func allResults(results []CriterionResult) string {
+	return unless(!slices.ContainsFunc(results, func(c CriterionResult) bool {
+		return !slices.Contains([]string{ResultPass, ResultFail, ResultWaived, ResultNotJudged}, c.Result)
+	}))
 }
 
-var checkRules = []rule[Checked]{
-	{"`spec_hash` is the task's", func(d *Checked, in *Setting) string {
-		return unless(in.Since || in.comparable("") && d.SpecHash == in.task().SpecHash(), "its criteria changed while they ran")
-	}},
-	{"`criteria[]` are some of the task's, none twice, with their severity", func(d *Checked, in *Setting) string {
-		for i, x := range d.Criteria {
-			of := func(c Criterion) bool { return c.ID == x.ID && c.Severity == x.Severity }
-			if in.comparable(d.SpecHash) && !slices.ContainsFunc(in.task().AcceptanceCriteria, of) ||
-				slices.ContainsFunc(d.Criteria[:i], func(y CriterionResult) bool { return x.ID == y.ID }) {
-				return fmt.Sprintf("%s is no criterion of the task, or there twice", plain.Line(x.ID))
-			}
-		}
-		return ""
-	}},
-	{"each `result` is one of those of `criteria[]`", func(d *Checked, _ *Setting) string { return badResult(d.Criteria) }},
-}
-
-var attemptRules = []rule[Attempt]{
-	{"`task_id` is the CHECK where the name has a version, else the ACTION", func(d *Attempt, in *Setting) string {
-		ofVersion := strings.Contains(in.Name, "-v")
-		return unless(ofVersion != (d.TaskID == in.Task), "an attempt of %s, where that of a CHECK has a version", d.TaskID)
-	}},
-}
-
-var questionRules = []rule[Question]{
-	{"`name` and `question` say something", func(d *Question, _ *Setting) string {
-		return unless(d.Name != "" && strings.TrimSpace(d.Question) != "", "asks nothing")
-	}},
-	{"`kind` is one of these, and a choice has `options[]`", func(d *Question, _ *Setting) string {
-		return unless(d.Kind == AskText || d.Kind == AskFile || d.Kind == AskChoice && len(d.Options) > 0,
-			"asks for %q, or for a choice of nothing", d.Kind)
-	}},
-	{"`recommended_option_id` is one of `options[]`", func(d *Question, _ *Setting) string {
-		return unless(d.RecommendedOptionID == "" || d.has(d.RecommendedOptionID), "recommends %q, which it does not offer",
-			d.RecommendedOptionID)
-	}},
-}
-
-func (q Question) has(option string) bool {
+func (q *Question) has(option string) bool {
 	return slices.ContainsFunc(q.Options, func(o Option) bool { return o.OptionID == option })
-}
-
-var answerRules = []rule[Answer]{
-	{"it answers with what the question asks for", func(d *Answer, in *Setting) string {
-		if in.Says == nil {
-			return ""
-		}
-		q, _ := in.Says("questions/" + d.QuestionID + ".json").(*Question)
-		return unless(q != nil, "answers no question") + q.misses(d)
-	}},
 }
 
 // misses says how an answer misses what was asked for, "" if it does not.
 func (q *Question) misses(a *Answer) string {
 	switch {
-	case q == nil:
 	case q.Kind == AskChoice && !q.has(a.OptionID):
 		ids := make([]string, len(q.Options))
 		for i, o := range q.Options {
@@ -385,75 +418,6 @@ func (q *Question) misses(a *Answer) string {
 		return a.QuestionID + " asks for a text"
 	}
 	return ""
-}
-
-var inputRules = []rule[InputDocument]{
-	{"`file_name` is one name, as section 2 says; `sha256` is one", func(d *InputDocument, _ *Setting) string {
-		err := relpath.Check(d.FileName)
-		return unless(err == nil && !strings.Contains(d.FileName, "/") && len(d.SHA256) == 64 &&
-			strings.Trim(d.SHA256, "0123456789abcdef") == "", "%q with the hash %q is no file", d.FileName, d.SHA256)
-	}},
-}
-
-var waiverRules = []rule[WaiverDocument]{
-	{"`criterion` is one of the task's", func(d *WaiverDocument, in *Setting) string {
-		t := in.task()
-		return unless(in.Since || t != nil && slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool {
-			return c.ID == d.Criterion
-		}), "has no criterion %q", d.Criterion)
-	}},
-	{"there is a `reason`", func(d *WaiverDocument, _ *Setting) string { return unless(d.Reason != "", "a waiver needs a reason") }},
-}
-
-var markRules = []rule[Decision]{
-	{"what is abandoned has a `reason`", func(d *Decision, in *Setting) string {
-		return unless(d.Reason != "" || !strings.HasSuffix(in.Name, "-"+markAbandoned+".json"), "giving it up needs a reason")
-	}},
-}
-
-var landingRules = []rule[Landing]{
-	{"the task changes the repository", func(d *Landing, in *Setting) string {
-		t := in.task()
-		return unless(in.Since || t != nil && t.Changes(), "changes nothing that could land on a branch")
-	}},
-	{"there is a `branch`, and either a `commit` or a `reason`", func(d *Landing, _ *Setting) string {
-		return unless(d.Branch != "" && (d.Commit == "") != (d.Reason == ""),
-			"a landing has a branch, and a commit, or a reason why there is none")
-	}},
-	{"each `result` is one of those of `criteria[]`", func(d *Landing, _ *Setting) string { return badResult(d.Criteria) }},
-}
-
-var actRules = []rule[actDocument]{
-	{"`schema_version` is 1", func(d *actDocument, _ *Setting) string {
-		return unless(d.SchemaVersion == 1, "schema_version is %d", d.SchemaVersion)
-	}},
-}
-
-var orderRules = []rule[Order]{
-	{"`schema_version` is 1", func(d *Order, _ *Setting) string {
-		return unless(d.SchemaVersion == 1, "schema_version is %d", d.SchemaVersion)
-	}},
-}
-
-var sessionRules = []rule[CompletionDocument]{
-	{"`plan_id` of what is completed is the plan's", func(d *CompletionDocument, in *Setting) string {
-		return unless(d.PlanID == in.State.Plan.PlanID || !strings.HasSuffix(in.Name, "-"+eventCompleted+".json"),
-			"completes %q", string(d.PlanID))
-	}},
-}
-
-var doctorRules = []rule[Mend]{
-	{"`mended[]` says what and where", func(d *Mend, _ *Setting) string {
-		return unless(len(d.Mended) > 0 && !slices.ContainsFunc(d.Mended, func(m Mended) bool {
-			return m.Code == "" || m.Place == "" || m.Did == ""
-		}), "doctor has put nothing right")
-	}},
-}
-
-var pruneRules = []rule[PruneDocument]{
-	{"`plan_id` is the plan's, `keep` at least 1", func(d *PruneDocument, in *Setting) string {
-		return unless(d.PlanID == in.State.Plan.PlanID && d.Keep > 0 && isID(string(d.Archive)), "prunes nothing of this plan")
-	}},
 }
 
 // objectContent is that of a document which only its event can judge: a JSON object.
@@ -473,7 +437,7 @@ var noteContent = content{
 		}
 		n := noteRecord{}.Read(data)
 		return nil, unless(n.By != "" && !n.CreatedAt.IsZero() && strings.TrimSpace(n.Text) != "" && len(n.Text) <= maxNote,
-			"is no note of somebody's, with a text of at most %d bytes", maxNote)
+			"is no note of somebody's that says something, in at most 8 KiB")
 	},
 }
 
