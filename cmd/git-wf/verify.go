@@ -105,13 +105,13 @@ func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
 // ref by itself, and what is missing is no leave.
 func mayLackPolicy(ctx context.Context, store *gitstore.Store) error {
 	word, _, err := store.Config(ctx, "wf.policy")
-	fetched, err2 := store.Git(ctx, "for-each-ref", "--format=%(refname)", "refs/workflow-remotes/*/policy")
-	remotes, err3 := store.Git(ctx, "remote")
+	remote, err2 := store.MainRemote(ctx)
+	fetched, err3 := store.Ref(ctx, "refs/workflow-remotes/"+remote+"/policy")
 	if err := errors.Join(err, err2, err3); err != nil || fetched == "" && word == "none" {
 		return err
 	}
 	hint := "git wf init"
-	if remote, _, _ := strings.Cut(remotes, "\n"); remote != "" {
+	if remote != "" {
 		hint = fmt.Sprintf("git fetch %[1]s %[2]s:%[2]s; where the remote has none, git wf init says so", remote,
 			gitstore.PolicyRef)
 	}

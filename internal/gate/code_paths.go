@@ -104,9 +104,25 @@ func (c *code) afterProtection(ctx context.Context, all []*coded) ([]*coded, err
 		return nil, nil
 	}
 	for i, era := range c.guard.eras {
-		later, err := c.after(ctx, era, all)
+		if len(era.Commits) == 0 {
+			continue
+		}
+		var revs strings.Builder
+		for _, d := range all {
+			revs.WriteString(string(d.commit) + "\n")
+		}
+		for _, oid := range era.Commits {
+			revs.WriteString("^" + string(oid) + "\n") // what is not here exempts nothing
+		}
+		out, err := c.store.GitIn(ctx, gitstore.Invocation{
+			Args: []string{"rev-list", "--ignore-missing", "--stdin"}, Stdin: strings.NewReader(revs.String()),
+		})
 		if err != nil {
 			return nil, err
+		}
+		later := map[plan.OID]bool{}
+		for oid := range strings.FieldsSeq(string(out)) {
+			later[plan.OID(oid)] = true
 		}
 		for _, d := range all {
 			if d.exempt == nil {
@@ -119,26 +135,4 @@ func (c *code) afterProtection(ctx context.Context, all []*coded) ([]*coded, err
 		d.paths = slices.DeleteFunc(d.paths, func(path string) bool { return !d.needs(path) })
 	}
 	return slices.DeleteFunc(all, func(d *coded) bool { return len(d.paths) == 0 }), nil
-}
-
-// after returns the commits that an era's commits do not contain. What is not here exempts nothing.
-func (c *code) after(ctx context.Context, era policy.Era, commits []*coded) (map[plan.OID]bool, error) {
-	if len(commits) == 0 {
-		return nil, nil
-	}
-	var stdin strings.Builder
-	for _, d := range commits {
-		stdin.WriteString(string(d.commit) + "\n")
-	}
-	for _, oid := range era.Commits {
-		stdin.WriteString("^" + string(oid) + "\n")
-	}
-	out, err := c.store.GitIn(ctx, gitstore.Invocation{
-		Args: []string{"rev-list", "--ignore-missing", "--stdin"}, Stdin: strings.NewReader(stdin.String()),
-	})
-	later := map[plan.OID]bool{}
-	for oid := range strings.FieldsSeq(string(out)) {
-		later[plan.OID(oid)] = true
-	}
-	return later, err
 }

@@ -215,13 +215,8 @@ func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
 
 // remote names the remote that most likely has a missing plan, for a hint.
 func (g *Gate) remote(ctx context.Context) string {
-	out, err := g.store.Git(ctx, "remote")
-	names := strings.Fields(out)
-	switch {
-	case err == nil && len(names) == 1:
-		return names[0]
-	case err == nil && slices.Contains(names, "origin"):
-		return "origin"
+	if name, err := g.store.MainRemote(ctx); err == nil && name != "" {
+		return name
 	}
 	return "<remote>"
 }

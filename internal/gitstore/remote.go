@@ -3,6 +3,7 @@ package gitstore
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"gitwf/internal/fault"
@@ -17,15 +18,21 @@ func (s *Store) RemoteOf(ctx context.Context, branch string) (string, error) {
 			return name, err
 		}
 	}
-	out, err := s.Git(ctx, "remote")
-	if names := strings.Fields(out); err == nil && len(names) == 1 {
-		return names[0], nil
-	}
-	if strings.Contains("\n"+out+"\n", "\norigin\n") {
-		return "origin", err
-	}
-	if err == nil {
+	name, err := s.MainRemote(ctx)
+	if err == nil && name == "" {
 		err = fault.Refused("git config branch."+branch+".remote NAME", "nothing says which remote %s is pushed to", branch)
+	}
+	return name, err
+}
+
+// MainRemote names the only remote, or origin; "" if that says nothing.
+func (s *Store) MainRemote(ctx context.Context) (string, error) {
+	out, err := s.Git(ctx, "remote")
+	switch names := strings.Fields(out); {
+	case len(names) == 1:
+		return names[0], err
+	case slices.Contains(names, "origin"):
+		return "origin", err
 	}
 	return "", err
 }

@@ -57,23 +57,24 @@ func (s Setup) Settle(ctx context.Context) (changed bool, err error) {
 	return changed || did, err
 }
 
-// settlePolicy records that there is no policy where neither this repository nor a remote has one: a clone that lacks
+// settlePolicy records that there is no policy, where neither this repository nor its remote has one: a clone that lacks
 // the ref can't know. A remote that does not answer has one, for all that is known.
 func (s Setup) settlePolicy(ctx context.Context) (changed bool, err error) {
 	const key, none = "wf.policy", "none"
 	here, err := s.Store.Ref(ctx, gitstore.PolicyRef)
-	remotes, err2 := s.Store.Git(ctx, "remote")
+	remote, err2 := s.Store.MainRemote(ctx)
 	if err := errors.Join(err, err2); err != nil || here != "" {
 		return false, err
 	}
-	for _, remote := range strings.Fields(remotes) {
-		tip, err := s.Store.RemoteRef(ctx, remote, gitstore.PolicyRef)
-		switch {
-		case tip != "" && s.has(ctx, key, none):
-			return true, s.config(ctx, "--unset-all", key)
-		case err != nil || tip != "":
-			return false, ctx.Err()
-		}
+	if remote == "" {
+		return s.add(ctx, key, none)
+	}
+	there, err := s.Store.RemoteRef(ctx, remote, gitstore.PolicyRef)
+	switch {
+	case there != "" && s.has(ctx, key, none):
+		return true, s.config(ctx, "--unset-all", key)
+	case err != nil || there != "":
+		return false, ctx.Err()
 	}
 	return s.add(ctx, key, none)
 }
