@@ -56,7 +56,7 @@ func (c Changes) Eras() []Era {
 	if n := len(c.Since); n > 0 && slices.Equal(c.Since[n-1].Paths, c.Paths) {
 		return c.Since
 	}
-	return append(slices.Clone(c.Since), Era{Paths: c.Paths})
+	return append(slices.Clone(c.Since), Era{Paths: c.Paths, Commits: []plan.OID{}})
 }
 
 // Names reports whether the policy names a branch. It never names one of those that git wf start makes.
@@ -219,13 +219,12 @@ func (p *Policy) checkChanges(bad func(code, where, text, found string)) {
 		}
 	}
 	if len(c.Since) > mostEras {
-		bad("bad-since", "changes.since", fmt.Sprintf("has more than %d eras: git wf policy since begins anew", mostEras),
-			strconv.Itoa(len(c.Since)))
+		bad("bad-since", "changes.since", "has too many eras: git wf policy since begins anew", strconv.Itoa(len(c.Since)))
 	}
 	for i, b := range c.Branches {
 		if b == "" || strings.HasPrefix(b, WorkBranches) || plain.Line(b) != b || glob.Check(b) != nil {
 			bad("bad-branch", fmt.Sprintf("changes.branches[%d]", i),
-				"is no name or pattern of branches, such as main or release/*; those below "+WorkBranches+" are nobody's", b)
+				"is no name or pattern of branches, such as main or release/*; "+WorkBranches+" are nobody's", b)
 		}
 	}
 	if len(c.Paths) == 0 &&

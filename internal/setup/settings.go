@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"gitwf/internal/gitstore"
 )
@@ -69,7 +70,9 @@ func (s Setup) settlePolicy(ctx context.Context) (changed bool, err error) {
 	if remote == "" {
 		return s.add(ctx, key, none)
 	}
-	there, err := s.Store.RemoteRef(ctx, remote, gitstore.PolicyRef)
+	asking, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	there, err := s.Store.RemoteRef(asking, remote, gitstore.PolicyRef)
 	switch {
 	case there != "" && s.has(ctx, key, none):
 		return true, s.config(ctx, "--unset-all", key)
