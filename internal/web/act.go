@@ -1,13 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gitwf/internal/plain"
@@ -61,10 +60,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 		}
 		dir, paths, err := handedIn(r, t.DeliverableSpec, func(name string) string {
 			v, _ := snap.Records.Of(t.TaskID).Version(t.Active)
-			data, err := s.Store.ReadFile(r.Context(), v.Files, name)
-			if err != nil {
-				return "" // the form began with nothing
-			}
+			data, _ := s.Store.ReadFile(r.Context(), v.Files, name) // none: the form began with nothing
 			return strings.ReplaceAll(string(data), "\r\n", "\n")
 		})
 		defer os.RemoveAll(dir)
@@ -160,28 +156,10 @@ func reviewArgs(t *plan.TaskState, rubric *plan.Rubric, r *http.Request) ([]stri
 	default:
 		return nil, badRequest("the form has no verdict")
 	}
-	if seen, newest := r.PostFormValue("version"), plan.VersionID(t.Active); seen != newest {
-		return nil, &problem{http.StatusConflict,
-			fmt.Sprintf("%s has a newer version, %s, than the one you looked at, %s: look again", t.TaskID, newest,
-				plain.Line(seen))}
-	}
-	args = append(args, "--artifact="+plan.VersionID(t.Active)) // by the time it is locked, there may be a newer one
-	if score := r.PostFormValue("score"); score != "" {
-		n, err := strconv.Atoi(score)
-		if err != nil || n < 0 || n > 100 {
-			return nil, badRequest("a score is a number from 0 to 100")
-		}
-		args = append(args, fmt.Sprintf("--score=%d", n))
-	}
-	if as := r.PostFormValue("as"); as != "" {
-		args = append(args, "--as="+as)
-	}
+	args = append(args, "--artifact="+cmp.Or(r.PostFormValue("version"), "none")) // refused unless it is the newest
+	args = append(args, given(r, "score", "as")...)
 	if rubric != nil {
-		ratings, err := ratingArgs(rubric, r)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, ratings...)
+		args = append(args, ratingArgs(rubric, r)...)
 	}
 	for _, c := range t.AcceptanceCriteria {
 		word := r.PostFormValue("criterion." + c.ID)
@@ -202,23 +180,14 @@ func reviewArgs(t *plan.TaskState, rubric *plan.Rubric, r *http.Request) ([]stri
 }
 
 // ratingArgs are the form's ratings of a rubric's dimensions; none where all are empty.
-func ratingArgs(rubric *plan.Rubric, r *http.Request) ([]string, error) {
-	var args []string
+func ratingArgs(rubric *plan.Rubric, r *http.Request) (args []string) {
 	rated := false
 	for _, name := range rubric.Names() {
-		value := r.PostFormValue("rating." + name)
-		if value == "" {
-			args = append(args, "--rating="+name+"=none")
-			continue
-		}
-		n, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(n >= 0 && n <= float64(rubric.Scale)) {
-			return nil, badRequest("a rating is a number from 0 to %d", rubric.Scale)
-		}
-		args, rated = append(args, "--rating="+name+"="+strconv.FormatFloat(n, 'g', -1, 64)), true
+		value := written(r, "rating."+name)
+		args, rated = append(args, "--rating="+name+"="+cmp.Or(value, "none")), rated || value != ""
 	}
 	if !rated {
-		return nil, nil
+		return nil
 	}
-	return args, nil
+	return args
 }
