@@ -107,15 +107,12 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 	r := engine.Replanning{Agent: plan.AgentManual, Person: person, Reason: cmp.Or(c.String("message"), "Also: "+what)}
 	const again = "git wf add, or git wf plan --edit"
 	d, err := eng.DraftFor(c.Context, snap.ID, r, "the plan with "+string(t.TaskID), data)
-	var judged plandoc.Days
-	if err == nil {
-		judged, err = eng.Days(d.Before)
-	}
-	if err == nil {
+	weights, werr := eng.Weights()
+	if err = errors.Join(err, werr); err == nil {
 		if !c.Bool("json") {
 			fmt.Fprintf(e.stdout, "%s: %s\n", t.TaskID, plain.Line(t.Title))
 		}
-		if c.Bool("dry-run") || plandoc.ReviewPlan(d.Plan, judged).Verdict != plan.Approved { // nobody wants to mend its file
+		if c.Bool("dry-run") || plandoc.ReviewPlan(d.Plan, weights.Days).Verdict != plan.Approved { // it has no file
 			err = e.dryRun(c, eng, d, nil, again)
 		} else {
 			err = e.handInDraft(c, store, eng, snap.ID, r, d, again)

@@ -17,11 +17,11 @@ import (
 // dryRun shows what a plan would be, and what was read if it was Markdown. It runs only trusted lines.
 func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outline.Outline,
 	again string) error {
-	days, err := eng.Days(d.Before)
+	weights, err := eng.Weights()
 	if err != nil {
 		return err
 	}
-	review := plandoc.ReviewPlan(d.Plan, days)
+	review := plandoc.ReviewPlan(d.Plan, weights.Days)
 	review.Suggestions = append([]plandoc.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null
 	missing, err := eng.MissingPaths(c.Context, d)
 	if err != nil {

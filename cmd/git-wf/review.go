@@ -25,8 +25,7 @@ func (e *env) reviewCommand() *cli.Command {
 		Usage:     "review the newest version of a task",
 		ArgsUsage: "TASK",
 		Description: "Without --approve or --reject, opens your editor with a form. Criteria with a command are judged by running it,\n" +
-			"not by you. An approval passes the criteria that you do not mention, recorded as not looked at one by one. A\n" +
-			"rejection says why.",
+			"not by you. Approving passes what you do not mention, as not looked at one by one. A rejection says why.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			boolFlag("approve", "the version may land"),

@@ -34,8 +34,8 @@ func Form(s Subject, ran []plan.CriterionResult) string {
 	}
 	for _, c := range s.Task.AcceptanceCriteria {
 		if c.Manual() {
-			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass, fail or none, then what it rests on; empty: an approval passes it, %s\n%s: \n",
-				c.ID, c.Severity, plain.Line(c.Statement), plan.AsAWhole, formKey(c.ID))
+			fmt.Fprintf(&b, "\n# %s, %s: %s\n# pass, fail or none, then what it rests on; empty: an approval passes "+
+				"it, %s\n%s: \n", c.ID, c.Severity, plain.Line(c.Statement), plan.AsAWhole, formKey(c.ID))
 		}
 	}
 	b.WriteString("\n# Why, and what to change (to the end of the file)\nmessage:\n")

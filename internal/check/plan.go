@@ -10,8 +10,7 @@ import (
 // OfPlan is the built-in review of a plan, the deliverable of a planning task. A candidate that breaks hard rules has
 // findings instead of a plan, and fails every criterion: nothing else about it can be judged. The first one has them as
 // evidence; a maker need not read them once for each.
-func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plandoc.Days,
-	now time.Time) plan.Review {
+func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plandoc.Days, now time.Time) plan.Review {
 	r := s.review(plan.ReviewerPlan, "", now)
 	if len(findings) > 0 {
 		evidence := findings.Error()

@@ -249,14 +249,9 @@ func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.
 		return nil, rev, err
 	}
 	if ids := rev.AsAWhole(); r.engine.Policy.EachCriterion && len(ids) > 0 {
-		hint := fmt.Sprintf("git wf review %s --approve", rev.TaskID)
-		for _, c := range r.Subject.Task.AcceptanceCriteria {
-			if c.Manual() {
-				hint += " --criterion " + c.ID + "=pass:EVIDENCE"
-			}
-		}
-		return nil, rev, &plan.RefusedError{Task: rev.TaskID, Hint: hint,
-			Reason: "the policy wants a verdict on each criterion: " + strings.Join(ids, ", ")}
+		return nil, rev, &plan.RefusedError{Task: rev.TaskID,
+			Reason: "the policy wants a verdict on each criterion: " + strings.Join(ids, ", "),
+			Hint:   "the same with --criterion " + strings.Join(ids, "=pass:EVIDENCE --criterion ") + "=pass:EVIDENCE"}
 	}
 	ev := plan.AddReview{Review: rev, Artifact: r.Subject.Artifact, Render: check.File, Author: author}
 	done, err := r.engine.append(ctx, r.id, ev, r.hold, nil)

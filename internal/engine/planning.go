@@ -24,10 +24,9 @@ type Draft struct {
 	Author plan.Actor
 	Source plan.OID // HEAD
 
-	// of a split or an amendment, the plan before and with it, and what is made again
-	Before *plan.Plan
-	After  *plan.State
-	Redo   Redo
+	// of a split or an amendment, the plan with it, and what is made again
+	After *plan.State
+	Redo  Redo
 
 	// of a plan that is made from a workflow: what it is made from, the command lines of the parts that come later, and
 	// the plan with samples of these, with what gives findings in it their place in the workflow

@@ -110,9 +110,11 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	judged := judgedAs(t.Task, c.plan, c.whole)
 	days := plandoc.Stated // the agent that estimates its plan has the first word on what it leaves out
 	if !subject.Artifact.Estimated(t.Agent) {
-		if days, err = e.Days(snap.Plan); err != nil {
+		weights, err := e.Weights()
+		if err != nil {
 			return err
 		}
+		days = weights.Days
 	}
 	rev := check.OfPlan(subject, judged, findings, days, e.Now())
 	if t.SplitTargetTaskID != "" && c.plan != nil {
@@ -127,22 +129,6 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		e.reviewed.Store(&reviewedPlan{id, subject.Artifact.Tree, c.plan})
 	}
 	return nil
-}
-
-// Days is how long the review of a plan takes a task to be: as the plan says or, of a task that the plan before does not
-// have just so, by the rule. What has been approved stays.
-func (e *Engine) Days(before *plan.Plan) (plandoc.Days, error) {
-	weights, err := e.Weights()
-	if before == nil || err != nil {
-		return weights.Days, err
-	}
-	known := before.Index()
-	return func(t *plan.Task) (float64, bool) {
-		if old := known.Task(t.TaskID); old != nil && old.SpecHash() == t.SpecHash() {
-			return plandoc.Stated(t)
-		}
-		return weights.Days(t)
-	}, nil
 }
 
 // Ignored says that fields of a fragment have no effect.

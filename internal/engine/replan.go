@@ -55,7 +55,6 @@ func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name st
 	if err != nil {
 		return d, err
 	}
-	d.Before = snap.Plan
 	s := snap.State()
 	open := s.PlanningOf(r.Leaf)
 	if open == nil {
@@ -68,9 +67,6 @@ func (e *Engine) DraftFor(ctx context.Context, id plan.ID, r Replanning, name st
 	}
 	if d.Plan, err = plandoc.ParseCandidate(s, open.TaskID, name, data, e.Policy.Floors); err != nil {
 		return d, taken(s.Plan, open, err)
-	}
-	if wrong := plandoc.Obsolete(d.Plan); len(wrong) > 0 {
-		return d, plandoc.Locate(name, data, wrong)
 	}
 	if d.After, d.Redo, err = e.foreseen(ctx, snap, s, open.TaskID, d.Plan); err != nil {
 		return d, err

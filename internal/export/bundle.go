@@ -100,12 +100,13 @@ func Build(ctx context.Context, store library, e *Evidence, o Options) (*Bundle,
 	return NewShelf(store).Build(ctx, e, o)
 }
 
-// isComplete reports whether the whole deliverable is there. What is assembled may be while a part of it is to be made
-// again: the bundle shows what is stale.
+// isComplete reports whether the whole is there. What is assembled may be while a part of it is to be made again.
 func isComplete(s *plan.State) bool {
-	root := s.Root()
-	assembled := root.FinalDeliverableSpec != nil && root.FinalDeliverableSpec.Mode == plan.Assemble
-	return root.Status == plan.StatusDone || assembled && root.Status != plan.StatusAbandoned && s.Assembled(root)
+	last := s.Root()
+	if f := last.FinalDeliverableSpec; f != nil && f.Mode == plan.Assemble && last.Status != plan.StatusAbandoned {
+		last = s.Tasks[f.AssembleTaskID]
+	}
+	return last != nil && last.Status == plan.StatusDone
 }
 
 // Build is the function Build with the shelf's objects.

@@ -349,16 +349,6 @@ func (s *State) check(t *TaskState) {
 	}
 }
 
-// Assembled reports whether the task that assembles a GOAL is DONE; where none does, nothing is to be assembled.
-func (s *State) Assembled(t *TaskState) bool {
-	f := t.FinalDeliverableSpec
-	if f == nil || f.Mode != Assemble {
-		return true
-	}
-	last := s.Tasks[f.AssembleTaskID]
-	return last != nil && last.Status == StatusDone
-}
-
 func lostReason(n int) string { return plain.Count(n, "worker") + " in a row did not come back" }
 
 // goal derives a GOAL from its leaves. One that is assembled is not done before its assembling task is.
@@ -369,7 +359,10 @@ func (s *State) goal(t *TaskState) {
 	}
 	fill := s.fillOf(t.TaskID)
 	isDone := (t.tally.leaves > 0 || s.filled(t.TaskID)) && !t.tally.open() && fill == ""
-	isDone = isDone && s.Assembled(t)
+	if f := t.FinalDeliverableSpec; f != nil && f.Mode == Assemble {
+		last := s.Tasks[f.AssembleTaskID]
+		isDone = isDone && last != nil && last.Status == StatusDone
+	}
 	switch {
 	case isDone:
 		t.Status = StatusDone

@@ -225,8 +225,8 @@ const AsAWhole = "not looked at one by one"
 // AsAWhole lists the criteria that passed because somebody approved the version as a whole.
 func (r Review) AsAWhole() (ids []string) {
 	for _, c := range r.Criteria {
-		before := c.Evidence == "approved as a whole" // as it was recorded once
-		if c.Result == ResultPass && c.By == r.Reviewer && (c.Evidence == AsAWhole || before) {
+		if c.Result == ResultPass && c.By == r.Reviewer &&
+			(c.Evidence == AsAWhole || c.Evidence == "approved as a whole") { // as it was recorded once
 			ids = append(ids, c.ID)
 		}
 	}

@@ -30,13 +30,10 @@ func Parse(name string, data []byte) (*plan.Plan, error) {
 // written, not of the completed plan. The plan is nil if there is any finding.
 func ParseValid(name string, data []byte, floors policy.Floors) (*plan.Plan, error) {
 	p, err := ParseFrom(name, data, floors, nil)
-	if err == nil {
-		err = Locate(name, data, Obsolete(p)).Err()
+	if err != nil || len(Obsolete(p)) == 0 {
+		return p, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
+	return nil, Locate(name, data, Obsolete(p))
 }
 
 // ParseFrom is ParseValid of a plan that is made from a workflow; nil: from none.

@@ -135,13 +135,10 @@ func (r *planReviewer) feasible(estimate Days) bool {
 			continue
 		}
 		large = append(large, t.TaskID)
-		by, otherwise := "", ""
-		if assumed {
-			by, otherwise = " by the rule", ", or state its estimated_person_days"
-		}
+		by := map[bool]string{true: " by the rule, as the plan does not say,"}[assumed]
 		r.suggest(priorityHigh, t.TaskID,
-			"estimated%s at %v person-days, more than %v: split it into tasks that each have a deliverable of their own%s",
-			by, days, limit, otherwise)
+			"estimated%s at %v person-days, more than %v: split it into tasks, each with a deliverable of its own",
+			by, days, limit)
 	}
 	if len(large) > 0 {
 		r.evidence[planFeasible] = []string{

@@ -112,9 +112,9 @@ func Obsolete(p *plan.Plan) (fs plan.Findings) {
 	for i, t := range p.Tasks {
 		if f := t.FinalDeliverableSpec; f != nil && f.Mode == plan.Assemble && len(f.IncludeChildren) > 0 {
 			fs = append(fs, plan.Finding{Code: "bad-final-spec", TaskID: t.TaskID,
-				Path:    fmt.Sprintf("tasks[%d].final_deliverable_spec.include_children", i),
-				Message: "ASSEMBLE delivers what its task makes, and leaves nothing out", Expected: "nothing, or mode PASS_THROUGH",
-				Found: plan.JoinIDs(f.IncludeChildren), Example: "mode: PASS_THROUGH"})
+				Path:     fmt.Sprintf("tasks[%d].final_deliverable_spec.include_children", i),
+				Message:  "ASSEMBLE delivers what its task makes, and leaves nothing out",
+				Expected: "nothing, or mode PASS_THROUGH", Found: plan.JoinIDs(f.IncludeChildren)})
 		}
 	}
 	return fs

@@ -187,7 +187,7 @@ func TestRules(t *testing.T) {
 			want: `4: final_deliverable_spec.assemble_task_id: GOAL-1: ASSEMBLE needs the task that assembles`},
 		{name: "assembles a part", code: "bad-final-spec", yaml: replace("mode: ASSEMBLE,",
 			"mode: ASSEMBLE, include_children: [IMPL-1],"),
-			want: `4: final_deliverable_spec.include_children: GOAL-1: ASSEMBLE delivers what its task makes, and leaves nothing out (expected nothing, or mode PASS_THROUGH; found IMPL-1; for example mode: PASS_THROUGH)`},
+			want: `4: final_deliverable_spec.include_children: GOAL-1: ASSEMBLE delivers what its task makes, and leaves nothing out (expected nothing, or mode PASS_THROUGH; found IMPL-1)`},
 		{name: "pass-through assembles", code: "bad-final-spec", yaml: replace("ASSEMBLE", "PASS_THROUGH"),
 			want: `final_deliverable_spec.assemble_task_id: GOAL-1: PASS_THROUGH assembles nothing`},
 		{name: "includes the unknown", code: "bad-final-spec", yaml: strings.Replace(pass, "PASS_THROUGH}",

@@ -27,11 +27,11 @@ type Policy struct {
 	Floors        Floors     `json:"floors"`      // a plan may only be stricter
 	FourEyes      bool       `json:"four_eyes"`   // nobody approves what they made
 	NoWaivers     bool       `json:"no_waivers"`
-	EachCriterion bool       `json:"each_criterion,omitempty"` // no approval as a whole
-	PlanReviewers []string   `json:"plan_reviewers"`           // agents and people who must approve a plan besides plan-review
+	PlanReviewers []string   `json:"plan_reviewers"` // agents and people who must approve a plan besides plan-review
 
-	Changes Changes    `json:"changes,omitzero"` // code that only approved changes may alter
-	Prune   PruneRules `json:"prune,omitzero"`   // how much a prune keeps, and whose decision it is
+	EachCriterion bool       `json:"each_criterion,omitempty"` // nobody approves as a whole
+	Changes       Changes    `json:"changes,omitzero"`         // code that only approved changes may alter
+	Prune         PruneRules `json:"prune,omitzero"`           // how much a prune keeps, and whose decision it is
 }
 
 // DefaultRoot is the protected directory of a repository whose policy names none.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"html/template"
 	"slices"
 
 	"gitwf/internal/export"
@@ -35,8 +36,8 @@ type file struct {
 
 type review struct {
 	plan.Review
-	File   string // APPROVED.md or REJECTED.md as it was written
-	Signed signed
+	Rendered template.HTML // APPROVED.md or REJECTED.md
+	Signed   signed
 }
 
 type attempt struct {
@@ -167,5 +168,6 @@ func (r *reading) review(v *version, rec plan.ReviewRecord) {
 	}
 	text, err := r.ReviewFile(rec)
 	r.ok(err)
-	v.Reviews = append(v.Reviews, review{Review: doc, File: string(text[:min(len(text), largestReview)])})
+	rendered, _ := markdown(text[:min(len(text), largestReview)])
+	v.Reviews = append(v.Reviews, review{Review: doc, Rendered: rendered})
 }

@@ -98,7 +98,7 @@ func handedIn(r *http.Request, spec *plan.DeliverableSpec, was func(name string)
 		case strings.TrimSpace(text) == "", have[name] && strings.TrimSpace(text) == strings.TrimSpace(was(name)):
 			continue
 		case have[name]:
-			return dir, nil, badRequest("%s is both written here and chosen as a file: choose no file, or empty the text",
+			return dir, nil, badRequest("%s is both written here and chosen as a file: choose none, or empty the text",
 				plain.Line(name))
 		}
 		have[name] = true

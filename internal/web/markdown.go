@@ -12,7 +12,6 @@ import (
 	extension "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
-	goldmarkhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
@@ -20,51 +19,24 @@ import (
 	"gitwf/internal/plain"
 )
 
-// markdown renders Markdown, HTML as its text. It is whole if the rendering shows every word of the source: what a
-// person approves must not depend on what they were not shown.
-func markdown(source []byte) (rendered template.HTML, whole bool) {
-	source = []byte(shown(source))
-	md := goldmark.New(goldmark.WithExtensions(github{}, entire{}))
+// markdown renders Markdown, HTML as its text. It is whole if the rendering has every word of the source: nobody is to
+// approve what they were not shown. Otherwise it is the source.
+func markdown(data []byte) (page template.HTML, whole bool) {
+	source := []byte(shown(data))
+	md := goldmark.New(goldmark.WithExtensions(github{}))
 	doc := md.Parser().Parse(text.NewReader(source))
+	rest := entire(doc, source)
 	var out bytes.Buffer
-	if err := md.Renderer().Render(&out, source, doc); err != nil {
-		return "", false
-	}
+	err := md.Renderer().Render(&out, source, doc)
 	// An empty header cell becomes a plain one: a screen reader would announce it anyway.
-	page := plain.Text(strings.ReplaceAll(out.String(), "<th></th>", "<td></td>"))
-	return template.HTML(page), words(tag.Get().ReplaceAllString(page, "")) == words(withoutMarks(source, doc))
+	rendered := plain.Text(strings.ReplaceAll(out.String(), "<th></th>", "<td></td>"))
+	if err != nil || words(tag.Get().ReplaceAllString(rendered, "")) != words(string(rest)) {
+		return template.HTML("<pre>" + html.EscapeString(string(source)) + "</pre>"), false
+	}
+	return template.HTML(rendered), true
 }
 
 var tag = pattern.Compile(`<[^>]*>`)
-
-// withoutMarks is a source without the numbers and crosses before the items of its lists: a page draws its own.
-func withoutMarks(source []byte, doc ast.Node) string {
-	rest := bytes.Clone(source)
-	// The function never fails.
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering || n.Kind() != ast.KindListItem {
-			return ast.WalkContinue, nil
-		}
-		first := n.FirstChild()
-		for first != nil && first.Type() == ast.TypeBlock && first.Lines().Len() == 0 {
-			first = first.FirstChild()
-		}
-		if first == nil || first.Type() != ast.TypeBlock {
-			return ast.WalkContinue, nil
-		}
-		start := first.Lines().At(0).Start
-		for i := start - 1; i >= 0 && rest[i] != '\n'; i-- {
-			if '0' <= rest[i] && rest[i] <= '9' {
-				rest[i] = ' '
-			}
-		}
-		if c := first.FirstChild(); c != nil && c.Kind() == extension.KindTaskCheckBox {
-			rest[start+bytes.IndexByte(rest[start:], '[')+1] = ' '
-		}
-		return ast.WalkContinue, nil
-	})
-	return string(rest)
-}
 
 // words are the letters and digits of a text, and whatever else Markdown has no use for.
 func words(text string) string {
@@ -79,67 +51,62 @@ func words(text string) string {
 	}, plain.Text(text))
 }
 
-// entire shows as text what a page of HTML would hide, or obey: HTML, where a link leads, and what a block of code is in.
-type entire struct{}
-
-// Extend implements goldmark.Extender.
-func (entire) Extend(m goldmark.Markdown) {
-	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(entire{}, 400)))
-}
-
-// RegisterFuncs implements renderer.NodeRenderer.
-func (entire) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	lines := func(n ast.Node, source []byte) string { return escaped(n.Lines().Value(source)) }
-	element(r, ast.KindHTMLBlock, func(n ast.Node, source []byte) string {
-		all := "<pre>" + lines(n, source)
-		if block := n.(*ast.HTMLBlock); block.HasClosure() {
-			all += escaped(block.ClosureLine.Value(source))
-		}
-		return all
-	}, always("</pre>\n"))
-	element(r, ast.KindRawHTML, func(n ast.Node, source []byte) string {
-		return escaped(n.(*ast.RawHTML).Segments.Value(source))
-	}, always(""))
-	element(r, ast.KindFencedCodeBlock, func(n ast.Node, source []byte) string {
-		begin := "<pre><code>"
-		if info := n.(*ast.FencedCodeBlock).Info; info != nil {
-			begin = `<p class="soft">` + escaped(info.Value(source)) + "</p>\n" + begin
-		}
-		return begin + lines(n, source)
-	}, always("</code></pre>\n"))
-	element(r, ast.KindLink, func(n ast.Node, _ []byte) string {
-		if to := util.URLEscape(n.(*ast.Link).Destination, true); !goldmarkhtml.IsDangerousURL(to) {
-			return `<a href="` + escaped(to) + `">`
-		}
-		return "<a>"
-	}, func(n ast.Node, _ []byte) string {
-		return `</a> <span class="soft">` + target(n.(*ast.Link).Destination, n.(*ast.Link).Title) + "</span>"
-	})
-	element(r, ast.KindImage, always("!["), func(n ast.Node, _ []byte) string {
-		return "]" + target(n.(*ast.Image).Destination, n.(*ast.Image).Title)
-	})
-}
-
-func escaped(b []byte) string { return string(util.EscapeHTML(b)) }
-
-func target(to, title []byte) string {
-	return "(" + strings.TrimSpace(escaped(to)+" "+escaped(title)) + ")"
-}
-
-// element has a kind of node rendered by what begins and what ends it.
-func element(r renderer.NodeRendererFuncRegisterer, kind ast.NodeKind, begin, end func(ast.Node, []byte) string) {
-	r.Register(kind, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-		tag := end
+// entire has a document show as text what a page would hide or obey: HTML, where a link leads, what a block of code is
+// in. It returns the source without the numbers and crosses before the items of lists, of which a page draws its own.
+func entire(doc ast.Node, source []byte) (rest []byte) {
+	var all []ast.Node
+	// The function never fails.
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering {
-			tag = begin
+			all = append(all, n)
 		}
-		_, err := w.WriteString(tag(n, source))
-		return ast.WalkContinue, err
+		return ast.WalkContinue, nil
 	})
+	rest = bytes.Clone(source)
+	for _, n := range all {
+		if n.Type() == ast.TypeBlock && n.Kind() != extension.KindTableCell && n.Lines().Len() > 0 {
+			for i := n.Lines().At(0).Start - 1; i >= 0 && rest[i] != '\n'; i-- {
+				if '0' <= rest[i] && rest[i] <= '9' {
+					rest[i] = ' '
+				}
+			}
+		}
+		parent := n.Parent()
+		switch n := n.(type) {
+		case *extension.TaskCheckBox:
+			start := parent.Lines().At(0).Start
+			rest[start+bytes.IndexByte(rest[start:], '[')+1] = ' '
+		case *ast.CodeSpan:
+			cutBars(n, source)
+		case *ast.HTMLBlock:
+			code := ast.NewCodeBlock()
+			code.SetLines(n.Lines())
+			if n.HasClosure() {
+				code.Lines().Append(n.ClosureLine)
+			}
+			parent.ReplaceChild(parent, n, code)
+		case *ast.RawHTML:
+			parent.ReplaceChild(parent, n, ast.NewString(n.Segments.Value(source)))
+		case *ast.FencedCodeBlock:
+			if n.Info != nil {
+				line := ast.NewParagraph()
+				line.AppendChild(line, n.Info)
+				parent.InsertBefore(parent, n, line)
+			}
+		case *ast.Link:
+			parent.InsertAfter(parent, n, target(n.Destination, n.Title))
+		case *ast.Image:
+			for c := n.FirstChild(); c != nil; c = n.FirstChild() {
+				parent.InsertBefore(parent, n, c)
+			}
+			parent.ReplaceChild(parent, n, target(n.Destination, n.Title))
+		}
+	}
+	return rest
 }
 
-func always(s string) func(ast.Node, []byte) string {
-	return func(ast.Node, []byte) string { return s }
+func target(to, title []byte) ast.Node {
+	return ast.NewString([]byte(" (" + strings.TrimSpace(string(to)+" "+string(title)) + ")"))
 }
 
 // github has GitHub's extensions that people use: tables, checkboxes and strikethrough. The library's own package for
@@ -150,7 +117,6 @@ type github struct{}
 func (github) Extend(m goldmark.Markdown) {
 	m.Parser().AddOptions(
 		parser.WithParagraphTransformers(util.Prioritized(tables{}, 200)),
-		parser.WithASTTransformers(util.Prioritized(barsInCode{}, 0)),
 		parser.WithInlineParsers(util.Prioritized(checkbox{}, 0), util.Prioritized(struckOut{}, 500)))
 	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(github{}, 500)))
 }
@@ -255,29 +221,19 @@ func tableRow(at text.Segment, aligned []extension.Alignment, header bool, sourc
 	return out
 }
 
-// barsInCode removes the backslash before a bar in a cell's code, which only kept the cell from ending there.
-type barsInCode struct{}
-
-// Transform implements parser.ASTTransformer.
-func (barsInCode) Transform(doc *ast.Document, r text.Reader, _ parser.Context) {
-	// The function never fails.
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if !entering || n.Kind() != ast.KindCodeSpan || !inCell(n) {
-			return ast.WalkContinue, nil
+// cutBars removes the backslash before a bar in a cell's code, which only kept the cell from ending there.
+func cutBars(code ast.Node, source []byte) {
+	for c := code.FirstChild(); c != nil && inCell(code); c = c.NextSibling() {
+		t, ok := c.(*ast.Text)
+		if !ok {
+			continue
 		}
-		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-			t, ok := c.(*ast.Text)
-			if !ok {
-				continue
-			}
-			if i := bytes.Index(t.Segment.Value(r.Source()), []byte(`\|`)); i >= 0 {
-				at := t.Segment.Start + i
-				n.InsertAfter(n, c, ast.NewRawTextSegment(t.Segment.WithStart(at+1)))
-				t.Segment = t.Segment.WithStop(at)
-			}
+		if i := bytes.Index(t.Segment.Value(source), []byte(`\|`)); i >= 0 {
+			at := t.Segment.Start + i
+			code.InsertAfter(code, c, ast.NewRawTextSegment(t.Segment.WithStart(at+1)))
+			t.Segment = t.Segment.WithStop(at)
 		}
-		return ast.WalkSkipChildren, nil
-	})
+	}
 }
 
 func inCell(n ast.Node) bool {
@@ -343,32 +299,43 @@ func (struckOut) OnMatch(int) ast.Node { return extension.NewStrikethrough() }
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (github) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	element(r, extension.KindTable, always("<table>\n"), always("</table>\n"))
-	element(r, extension.KindTableHeader, always("<thead>\n<tr>\n"), func(n ast.Node, _ []byte) string {
+	element := func(kind ast.NodeKind, begin, end func(ast.Node) string) {
+		r.Register(kind, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+			tag := end
+			if entering {
+				tag = begin
+			}
+			_, err := w.WriteString(tag(n))
+			return ast.WalkContinue, err
+		})
+	}
+	always := func(s string) func(ast.Node) string { return func(ast.Node) string { return s } }
+	element(extension.KindTable, always("<table>\n"), always("</table>\n"))
+	element(extension.KindTableHeader, always("<thead>\n<tr>\n"), func(n ast.Node) string {
 		if n.NextSibling() == nil {
 			return "</tr>\n</thead>\n"
 		}
 		return "</tr>\n</thead>\n<tbody>\n"
 	})
-	element(r, extension.KindTableRow, always("<tr>\n"), func(n ast.Node, _ []byte) string {
+	element(extension.KindTableRow, always("<tr>\n"), func(n ast.Node) string {
 		if n.NextSibling() == nil {
 			return "</tr>\n</tbody>\n"
 		}
 		return "</tr>\n"
 	})
-	element(r, extension.KindTableCell, func(n ast.Node, _ []byte) string {
+	element(extension.KindTableCell, func(n ast.Node) string {
 		if a := n.(*extension.TableCell).Alignment; a != extension.AlignNone {
 			return "<" + cellTag(n) + ` style="text-align:` + a.String() + `">`
 		}
 		return "<" + cellTag(n) + ">"
-	}, func(n ast.Node, _ []byte) string { return "</" + cellTag(n) + ">\n" })
-	element(r, extension.KindTaskCheckBox, func(n ast.Node, _ []byte) string {
+	}, func(n ast.Node) string { return "</" + cellTag(n) + ">\n" })
+	element(extension.KindTaskCheckBox, func(n ast.Node) string {
 		if n.(*extension.TaskCheckBox).IsChecked {
 			return `<input checked="" disabled="" type="checkbox"> `
 		}
 		return `<input disabled="" type="checkbox"> `
 	}, always(""))
-	element(r, extension.KindStrikethrough, always("<del>"), always("</del>"))
+	element(extension.KindStrikethrough, always("<del>"), always("</del>"))
 }
 
 func cellTag(n ast.Node) string {

@@ -113,11 +113,9 @@ func (s *Server) preview(r *http.Request, tree plan.OID, e gitstore.TreeEntry) (
 	case !isText(data, whole):
 		p.Kind, p.Text = asBinary, hex.Dump(data[:min(len(data), 512)])
 	case ext == ".md" || ext == ".markdown":
-		if p.HTML, whole = markdown(data); whole {
-			p.Kind = asMarkdown
-		} else {
-			p.Kind, p.Text, p.Hides = asText, shown(data), true
-		}
+		p.Kind = asMarkdown
+		p.HTML, whole = markdown(data)
+		p.Hides = !whole
 	case ext == ".json":
 		p.Kind, p.Text = asText, shown(data)
 		var pretty bytes.Buffer

@@ -54,8 +54,7 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if one.scripts && r.Header.Get("Sec-Fetch-Dest") == "document" {
-		refuse(w, http.StatusForbidden, "opened alone, its scripts could go to another page and take along what they know; "+
-			"open it from the page of its file, which has a frame for it")
+		refuse(w, http.StatusForbidden, "alone its scripts could go elsewhere; open it from the page of its file")
 		return
 	}
 	h.Set("Content-Security-Policy", rawPolicy(r.Host, key, one.scripts))

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"html/template"
 	"net/http"
 	"strconv"
 	"strings"
@@ -213,14 +212,6 @@ func (p *taskPage) take(results []plan.CriterionResult) {
 // Reviewable reports whether a person's verdict on the newest version can be recorded.
 func (p *taskPage) Reviewable() bool {
 	return p.May() && p.Candidate != nil && p.Status != plan.StatusAbandoned && !p.Planning()
-}
-
-// Rendered is a review file as a page.
-func (r review) Rendered() template.HTML {
-	if rendered, whole := markdown([]byte(r.File)); whole {
-		return rendered
-	}
-	return template.HTML("<pre>" + escaped([]byte(plain.Text(r.File))) + "</pre>")
 }
 
 // Took is how long the work on a version took.
