@@ -98,7 +98,7 @@ func (e *UnsoundError) Exit() (int, string) {
 // what Move finds, but for what a newer program wrote, which is kept and has no effect.
 func Sound(ctx context.Context, store *gitstore.Store, id plan.ID, tip plan.OID) error {
 	const most = 8 // a plan has few tips: here, and as fetched
-	rules := plan.RulesID()
+	rules := plan.Setting{}.Rules()
 	from, known := plan.OID(""), store.Audited(id, rules)
 	var others []plan.OID
 	if slices.Contains(known, tip) {

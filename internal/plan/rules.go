@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"gitwf/internal/plain"
@@ -88,7 +87,8 @@ func (k *RecordKind) CheckRead(document any, in *Setting) (why string) {
 // everyRule are the rules about the documents of all kinds. said has what they need.
 var everyRule = []string{
 	"it says what its name and the object ids beside it say, and is whole",
-	"it names somebody as who it is by, of a version, a review and an attempt who made the commit; `created_at` is a time in UTC, in whole seconds",
+	"it names somebody as who it is by, of a version, a review and an attempt who made the commit; `created_at` is a " +
+		"time in UTC, in whole seconds",
 }
 
 // unsigned says why nobody can have made a document.
@@ -163,18 +163,16 @@ var artifactRules = []rule[Artifact]{
 			return relpath.Check(f.Path) != nil
 		}))
 	}},
-	{"`base` is there where the task changes the repository, and only there", func(d *Artifact, in *Setting) string {
-		return unless(in.changes() == (d.Base != nil))
-	}},
+	{"`base` is there where the task changes the repository, and only there",
+		func(d *Artifact, in *Setting) string { return unless(in.changes() == (d.Base != nil)) }},
 }
 
 var reviewRules = []rule[Review]{
 	{"`verdict` is `APPROVED` or `REJECTED`, `score` from 0 to 100", func(d *Review, _ *Setting) string {
 		return unless((d.Verdict == Approved || d.Verdict == Rejected) && d.Score >= 0 && d.Score <= 100)
 	}},
-	{"`check_task_id` is the task's CHECK", func(d *Review, in *Setting) string {
-		return unless(in.Since || in.isCheck(d.CheckTaskID))
-	}},
+	{"`check_task_id` is the task's CHECK",
+		func(d *Review, in *Setting) string { return unless(in.Since || in.isCheck(d.CheckTaskID)) }},
 	{"`spec_hash` is the task's", func(d *Review, in *Setting) string {
 		return unless(in.Since || in.judgedBy(d.SpecHash), "its criteria changed while it was reviewed")
 	}},
@@ -244,9 +242,8 @@ var reviewRules = []rule[Review]{
 }
 
 var checkRules = []rule[Checked]{
-	{"`spec_hash` is the task's", func(d *Checked, in *Setting) string {
-		return unless(in.Since || in.judgedBy(d.SpecHash))
-	}},
+	{"`spec_hash` is the task's",
+		func(d *Checked, in *Setting) string { return unless(in.Since || in.judgedBy(d.SpecHash)) }},
 	{"`criteria[]` are some of the task's, none twice, with their severity", func(d *Checked, in *Setting) string {
 		for i, x := range d.Criteria {
 			twice := slices.ContainsFunc(d.Criteria[:i], func(y CriterionResult) bool { return x.ID == y.ID })
@@ -267,9 +264,10 @@ var attemptRules = []rule[Attempt]{
 }
 
 var questionRules = []rule[Question]{
-	{"`name` and `question` say something", func(d *Question, _ *Setting) string {
-		return unless(d.Name != "" && strings.TrimSpace(d.Question) != "")
-	}},
+	{"`name` and `question` say something",
+		func(d *Question, _ *Setting) string {
+			return unless(d.Name != "" && strings.TrimSpace(d.Question) != "")
+		}},
 	{"`kind` is one of these, and a choice has `options[]`", func(d *Question, _ *Setting) string {
 		return unless(d.Kind == AskText || d.Kind == AskFile || d.Kind == AskChoice && len(d.Options) > 0)
 	}},
@@ -300,9 +298,8 @@ var waiverRules = []rule[WaiverDocument]{
 			return c.ID == d.Criterion
 		}), fmt.Sprintf("has no criterion %q", d.Criterion))
 	}},
-	{"there is a `reason`", func(d *WaiverDocument, _ *Setting) string {
-		return unless(d.Reason != "", "a waiver needs a reason")
-	}},
+	{"there is a `reason`",
+		func(d *WaiverDocument, _ *Setting) string { return unless(d.Reason != "", "a waiver needs a reason") }},
 }
 
 var markRules = []rule[Decision]{
@@ -453,14 +450,14 @@ func SplitPath(path string) (task TaskID, name string, ok bool) {
 	return task, name, task.Valid() && task.Dir() == path[:len(path)-len("/")-len(name)]
 }
 
-// RulesID changes with the rules: what was found sound by others is looked at again.
-var RulesID = sync.OnceValue(func() string {
+// Rules changes with the rules: what was found sound by others is looked at again.
+func (Setting) Rules() string {
 	texts := slices.Clone(everyRule)
 	for _, k := range kindTable().list {
 		texts = append(append(texts, k.Dir), k.Content.rules...)
 	}
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(texts, "\n"))))
-})
+}
 
 // RulesOf is the kind of the document that has rules at a path of a plan's tree; nil where there is none.
 func RulesOf(name string, ofTask bool) *RecordKind {
