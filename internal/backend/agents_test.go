@@ -330,7 +330,7 @@ func TestAgentOutput(t *testing.T) {
 		{"half of it", `printf '{"type":"result","res'`, Malformed, "can be read"},
 		{"nothing", "exit 0", Malformed, "can be read"},
 		{"exit status", "echo unknown option >&2; exit 2", Failed, "unknown option"},
-		{"no end", "yes '{}'", Malformed, "longer than"},
+		{"no end", "tr '\\0' '\\n' </dev/zero | sed 's/^/{}/'", Malformed, "longer than"},
 		{"hangs", "sleep 60", TimedOut, ""},
 		{"key in a message", "echo cannot use $MY_KEY >&2; exit 1", Failed, "cannot use [masked]"},
 	}

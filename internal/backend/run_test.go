@@ -100,7 +100,7 @@ func TestCommand(t *testing.T) {
 		{"unavailable", `echo no licence; exit 69`, Unavailable, "no licence"},
 		{"busy", `echo come back; exit 75`, Transient, "come back (tried 3 times)"},
 		{"signal", `kill -9 $$`, Failed, "signal"},
-		{"no end", `yes`, Malformed, "longer than 16 MiB"},
+		{"no end", `tr '\0' y </dev/zero`, Malformed, "longer than 16 MiB"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

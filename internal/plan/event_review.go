@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gitwf/internal/plain"
@@ -58,6 +59,9 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	case rev.Agent != "" && rev.Verdict == Approved && r.reviewed(version, rev.Reviewer):
 		return Change{}, refuse(t.TaskID, "the seat %s has spoken on %s; only a rejection can follow", rev.Reviewer,
 			VersionID(version))
+	case rev.Reviewer == reviewerAccepted && !accepts: // which no document shows
+		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", rev.Reviewer,
+			strings.Join(s.Reviewers(t.TaskID), ", "))
 	case rev.Verdict != Approved && rev.Verdict != Rejected || rev.Score < 0 || rev.Score > 100 || rev.Reviewer == "":
 		return Change{}, refuse(t.TaskID, "a review by %s with verdict %q and score %d is none", rev.Reviewer,
 			string(rev.Verdict), rev.Score)

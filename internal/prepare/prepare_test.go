@@ -12,6 +12,7 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
+	"gitwf/internal/repotest/tool"
 )
 
 // step is one entry of pre_analysis.
@@ -113,6 +114,9 @@ func TestSteps(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if strings.HasPrefix(tt.name, "bash") {
+				tool.Need(t, "bash")
+			}
 			if got := shown(run(t, setup(t, tt.steps...))); got != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", got, tt.want)
 			}
@@ -176,7 +180,7 @@ func TestLongOutput(t *testing.T) {
 	s := setup(t,
 		step("step", "a", "command", "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo last", "output_to", "x"),
 		step("step", "b", "command", `echo "[x]" | wc -c; wc -c <"$WF_FILE_x"; echo "[x]" | tail -n 1`),
-		step("step", "c", "command", "yes 'a line of some length' | head -c 3000000"),
+		step("step", "c", "command", "tr '\\0' '\\n' </dev/zero | sed 's/^/a line of some length/' | head -n 130000"),
 	)
 	out := run(t, s)
 	if out.Failed != nil {

@@ -202,7 +202,7 @@ func TestEndlessOutput(t *testing.T) {
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20 {
 		t.Errorf("%d bytes allocated", grown)
 	}
-	res = run(t, Command{Line: "yes", MaxTotal: 1000})
+	res = run(t, Command{Line: "tr '\\0' y </dev/zero", MaxTotal: 1000})
 	if res.Reason != OutputLimit {
 		t.Errorf("yes: reason %q", res.Reason)
 	}
