@@ -277,6 +277,10 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 		if why := a.mayReview(s, task, name); why != "" {
 			return why
 		}
+	case "holds":
+		if why := a.mayHold(s, task, name); t["Wf-Agent"] == plan.ReviewerChecks && why != "" {
+			return why
+		}
 	case "checks":
 		_, v, _ := strings.Cut(strings.TrimSuffix(name, ".json"), "-")
 		if !a.chain.hasMade(task, v) {
@@ -285,6 +289,31 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 	}
 	if doc := plan.OwnerOf(rest); doc != "" && !s.added[task.Dir()+"/"+doc] {
 		return "belongs to a record that the event does not make; records are written once, and whole"
+	}
+	return ""
+}
+
+// mayHold says why nobody but a reviewer can say that a version holds for another of an input; "" if it is a change whose
+// diff is the same on top of that.
+func (a *auditor) mayHold(s *step, task plan.TaskID, name string) string {
+	const wrong = "says without a reviewer that a version holds, and its diff is not the same there"
+	parts := strings.SplitN(strings.TrimSuffix(name, ".json"), "-", 3) // hN-vV-TASK-vM
+	if t := a.chain.plan.Task(task); len(parts) < 3 || t == nil || !t.Changes() {
+		return wrong
+	}
+	in, of := parts[2], ""
+	if at := strings.LastIndex(in, "-"); at >= 0 {
+		in, of = in[:at], in[at+1:]
+	}
+	files := func(id plan.TaskID, version string) plan.OID {
+		tree, err := a.store.Resolve(a.ctx, string(s.commit)+":"+id.Dir()+"/artifacts/"+version+"/files")
+		return cmp.Or(tree, plan.OID(fmt.Sprint(err)))
+	}
+	if t := a.chain.plan.Task(plan.TaskID(in)); t != nil && !t.Changes() {
+		return ""
+	}
+	if fits, err := a.store.FitsOn(a.ctx, files(task, parts[1]), files(plan.TaskID(in), of)); err != nil || !fits {
+		return wrong
 	}
 	return ""
 }

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gitwf/internal/check"
 	"gitwf/internal/export"
@@ -61,6 +63,12 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	if err != nil || failedAny(results) {
 		return false, err
 	}
+	if same, err := e.sameDiff(ctx, snap, t, a); err != nil || same {
+		now := plan.Decision{By: plan.ReviewerChecks, CreatedAt: plan.Second(e.Now()),
+			Reason: "Its diff is the same on what it builds on now, and its lines pass there."}
+		held := plan.StillHolds{Task: t.TaskID, Decision: now, Author: agentActor(plan.ReviewerChecks)}
+		return err == nil, cmp.Or(err, e.record(ctx, id, t.TaskID, held, h, nil, what))
+	}
 	makers, err := e.Store.Makers(ctx, snap)
 	if err != nil {
 		return false, err
@@ -79,6 +87,25 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	}
 	e.report(t.TaskID, fmt.Sprintf("%s moves %s %s, %s", artifactOf(done.Change), plan.VersionID(t.Active), where,
 		plain.Count(len(plandoc.Changed(a.Files)), "changed file")))
+	return true, nil
+}
+
+// sameDiff reports whether a moved version is the approved one, on other versions of what it builds on, and would need a
+// new review: checks alone would approve it anyway.
+func (e *Engine) sameDiff(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState,
+	a plan.Artifact) (bool, error) {
+	r := snap.Records.Of(t.TaskID)
+	if v, ok := r.Version(t.Active); !ok || v.Files != a.Tree || r.NeedsNewBase() ||
+		snap.State().MayReview(t.TaskID, plan.ReviewerChecks) &&
+			!slices.ContainsFunc(t.AcceptanceCriteria, plan.Criterion.Manual) {
+		return false, nil
+	}
+	for _, in := range a.Inputs {
+		fits, err := e.Store.FitsOn(ctx, a.Tree, in.Tree)
+		if err != nil || !fits && snap.State().Tasks[in.TaskID].Changes() {
+			return false, err
+		}
+	}
 	return true, nil
 }
 

