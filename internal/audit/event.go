@@ -278,8 +278,8 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 			return why
 		}
 	case "holds":
-		if why := a.mayHold(s, task, name); t["Wf-Agent"] == plan.ReviewerChecks && why != "" {
-			return why
+		if t["Wf-Agent"] == plan.ReviewerChecks && a.chain.plan != nil {
+			return a.mayHold(s, task, name)
 		}
 	case "checks":
 		_, v, _ := strings.Cut(strings.TrimSuffix(name, ".json"), "-")
@@ -298,21 +298,21 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 func (a *auditor) mayHold(s *step, task plan.TaskID, name string) string {
 	const wrong = "says without a reviewer that a version holds, and its diff is not the same there"
 	parts := strings.SplitN(strings.TrimSuffix(name, ".json"), "-", 3) // hN-vV-TASK-vM
-	if t := a.chain.plan.Task(task); len(parts) < 3 || t == nil || !t.Changes() {
+	of := strings.LastIndex(name, "-v")
+	if t := a.chain.plan.Task(task); t == nil || len(parts) < 3 || of < len(name)-len(".json")-len(parts[2]) || !t.Changes() {
 		return wrong
 	}
-	in, of := parts[2], ""
-	if at := strings.LastIndex(in, "-"); at >= 0 {
-		in, of = in[:at], in[at+1:]
+	var trees []plan.OID
+	in := plan.TaskID(name[len(name)-len(".json")-len(parts[2]) : of])
+	if t := a.chain.plan.Task(in); t == nil || !t.Changes() {
+		return wrong
 	}
-	files := func(id plan.TaskID, version string) plan.OID {
-		tree, err := a.store.Resolve(a.ctx, string(s.commit)+":"+id.Dir()+"/artifacts/"+version+"/files")
-		return cmp.Or(tree, plan.OID(fmt.Sprint(err)))
+	for _, dir := range []string{task.Dir() + "/artifacts/" + parts[1],
+		in.Dir() + "/artifacts/" + strings.TrimSuffix(name[of+1:], ".json")} {
+		tree, _ := a.store.Resolve(a.ctx, string(s.commit)+":"+dir+"/files")
+		trees = append(trees, tree)
 	}
-	if t := a.chain.plan.Task(plan.TaskID(in)); t != nil && !t.Changes() {
-		return ""
-	}
-	if fits, err := a.store.FitsOn(a.ctx, files(task, parts[1]), files(plan.TaskID(in), of)); err != nil || !fits {
+	if fits, err := a.store.FitsOn(a.ctx, trees[0], trees[1]); !fits || err != nil {
 		return wrong
 	}
 	return ""

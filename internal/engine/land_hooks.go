@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"gitwf/internal/check"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
@@ -39,11 +38,15 @@ func (l *landing) runHooks(ctx context.Context, draft *gitstore.NewCommit) (why 
 	if err := l.batch.Flush(ctx); err != nil {
 		return "", err
 	}
-	at, leave, err := l.checkout(ctx, commit)
+	setup, leave, err := l.setUp(ctx, line{}, commit)
 	if err != nil {
 		return "", err
 	}
 	defer leave()
+	at, err := setup.Checkout(ctx, false)
+	if err != nil {
+		return "", err
+	}
 	dotGit := filepath.Join(at, ".git")
 	own := []string{"GIT_DIR=" + dotGit, "GIT_WORK_TREE=" + at, "GIT_INDEX_FILE=" + filepath.Join(dotGit, "index")}
 	git := func(args ...string) (string, error) {
@@ -97,24 +100,4 @@ func (l *landing) hook(ctx context.Context, name, line, dir string, own []string
 		return "", nil
 	}
 	return fmt.Sprintf("the hook %s says no:\n%s", name, strings.TrimSpace(res.Tail)), nil
-}
-
-// checkout makes a checkout as lines have it, with what wf.prepare made.
-func (l *landing) checkout(ctx context.Context, commit plan.OID) (dir string, leave func(), err error) {
-	environ, err := l.engine.commandEnv()
-	if err != nil {
-		return "", nil, err
-	}
-	place, err := l.engine.newScratch(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	defer place.remove()
-	setup := check.Setup{Scratch: place.root, Environ: process.Environ(environ, "WF_REPO="+l.engine.repo())}
-	leave, err = l.engine.runCode(ctx, &setup, l.snap, func(context.Context, bool) (plan.OID, error) { return commit, nil })
-	if err != nil {
-		return "", nil, err
-	}
-	dir, err = setup.Checkout(ctx, false)
-	return dir, leave, err
 }

@@ -188,29 +188,7 @@ func (l *landing) try(ctx context.Context, x line, commit, tree plan.OID) (plan.
 
 // run runs a line in a checkout of a commit.
 func (l *landing) run(ctx context.Context, x line, commit plan.OID) (plan.CriterionResult, error) {
-	e := l.engine
-	environ, err := e.commandEnv()
-	if err != nil {
-		return plan.CriterionResult{}, err
-	}
-	setup := check.Setup{Timeout: time.Duration(l.snap.Plan.Limits().CheckTimeoutSeconds) * time.Second}
-	if x.of.task != nil {
-		w, err := e.prepare(ctx, x.of.snap, x.of.task, contract.RoleCheck, x.of.Inputs)
-		if err != nil {
-			return plan.CriterionResult{}, err
-		}
-		defer w.remove()
-		setup.Scratch, setup.Environ = w.dir, process.Environ(environ, w.environ(x.of.snap, x.of.task)...)
-	} else {
-		place, err := e.newScratch(ctx)
-		if err != nil {
-			return plan.CriterionResult{}, err
-		}
-		defer place.remove()
-		setup.Scratch = place.root
-		setup.Environ = process.Environ(environ, "WF_REPO="+e.repo(), "WF_PLAN="+string(l.snap.ID))
-	}
-	leave, err := e.runCode(ctx, &setup, l.snap, func(context.Context, bool) (plan.OID, error) { return commit, nil })
+	setup, leave, err := l.setUp(ctx, x, commit)
 	if err != nil {
 		return plan.CriterionResult{}, err
 	}
@@ -220,6 +198,39 @@ func (l *landing) run(ctx context.Context, x line, commit plan.OID) (plan.Criter
 		return plan.CriterionResult{}, errors.Join(err, ctx.Err())
 	}
 	return results[0], nil
+}
+
+// setUp sets a line up to run in a checkout of a commit; one of no task is the user's own.
+func (l *landing) setUp(ctx context.Context, x line, commit plan.OID) (setup check.Setup, leave func(), err error) {
+	e := l.engine
+	environ, err := e.commandEnv()
+	if err != nil {
+		return setup, nil, err
+	}
+	setup.Timeout = time.Duration(l.snap.Plan.Limits().CheckTimeoutSeconds) * time.Second
+	var remove func()
+	if x.of.task != nil {
+		w, err := e.prepare(ctx, x.of.snap, x.of.task, contract.RoleCheck, x.of.Inputs)
+		if err != nil {
+			return setup, nil, err
+		}
+		remove = w.remove
+		setup.Scratch, setup.Environ = w.dir, process.Environ(environ, w.environ(x.of.snap, x.of.task)...)
+	} else {
+		place, err := e.newScratch(ctx)
+		if err != nil {
+			return setup, nil, err
+		}
+		remove = place.remove
+		setup.Scratch = place.root
+		setup.Environ = process.Environ(environ, "WF_REPO="+e.repo(), "WF_PLAN="+string(l.snap.ID))
+	}
+	closed, err := e.runCode(ctx, &setup, l.snap, func(context.Context, bool) (plan.OID, error) { return commit, nil })
+	if err != nil {
+		remove()
+		return setup, nil, err
+	}
+	return setup, func() { closed(); remove() }, nil
 }
 
 // passed are the lines that passed on a tree in an environment, and when: a file of the common git directory. A line

@@ -98,14 +98,13 @@ func (e *Engine) greenBase(ctx context.Context, snap *gitstore.Snapshot, commit 
 		return err
 	}
 	tree, err := e.Store.TreeOf(ctx, commit)
-	for tries := 2; err == nil && tries > 0; tries-- {
-		var r plan.CriterionResult
-		if r, err = l.try(ctx, lines[0], commit, tree); err == nil && r.Result == plan.ResultPass {
-			return nil
-		} else if err == nil && tries == 1 {
-			err = fault.Refused("git -c "+landCheck+"= wf run, if the plan mends it",
-				"%s fails on %.12s before anything is changed: %s", landCheck, commit, firstLine(r.Evidence))
-		}
+	if err != nil {
+		return err
+	}
+	r, err := l.try(ctx, lines[0], commit, tree)
+	if err == nil && r.Result != plan.ResultPass {
+		err = fault.Refused("git -c "+landCheck+"= wf run, if the plan mends it",
+			"%s fails on %.12s before anything is changed: %s", landCheck, commit, firstLine(r.Evidence))
 	}
 	return err
 }

@@ -100,13 +100,17 @@ func (e *Engine) sameDiff(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 			!slices.ContainsFunc(t.AcceptanceCriteria, plan.Criterion.Manual) {
 		return false, nil
 	}
+	outdated := snap.State().Outdated(t.TaskID, t.Active)
 	for _, in := range a.Inputs {
+		if _, changed := outdated[in.TaskID]; !changed {
+			continue
+		}
 		fits, err := e.Store.FitsOn(ctx, a.Tree, in.Tree)
-		if err != nil || !fits && snap.State().Tasks[in.TaskID].Changes() {
+		if err != nil || !fits || !snap.State().Tasks[in.TaskID].Changes() { // a document may ask for something else
 			return false, err
 		}
 	}
-	return true, nil
+	return len(outdated) > 0, nil
 }
 
 // moved computes a task's newest version on the base that it would have now. ok is false if it conflicts there, or if
