@@ -293,26 +293,28 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 	return ""
 }
 
-// mayHold says why nobody but a reviewer can say that a version holds for another of an input; "" if it is a change whose
-// diff is the same on top of that.
+// mayHold says why only a reviewer can say that a version holds for another one of an input; "" if both are changes, and
+// its diff is the same on top of that.
 func (a *auditor) mayHold(s *step, task plan.TaskID, name string) string {
 	const wrong = "says without a reviewer that a version holds, and its diff is not the same there"
-	parts := strings.SplitN(strings.TrimSuffix(name, ".json"), "-", 3) // hN-vV-TASK-vM
-	of := strings.LastIndex(name, "-v")
-	if t := a.chain.plan.Task(task); t == nil || len(parts) < 3 || of < len(name)-len(".json")-len(parts[2]) || !t.Changes() {
+	at := max(strings.LastIndex(name, "-v"), 0)
+	parts := strings.SplitN(name[:at], "-", 3) // hN-vV-TASK
+	if len(parts) < 3 {
 		return wrong
 	}
-	var trees []plan.OID
-	in := plan.TaskID(name[len(name)-len(".json")-len(parts[2]) : of])
-	if t := a.chain.plan.Task(in); t == nil || !t.Changes() {
-		return wrong
+	var trees [2]plan.OID
+	for i, of := range [][2]string{{string(task), parts[1]}, {parts[2], strings.TrimSuffix(name[at+1:], ".json")}} {
+		t := a.chain.plan.Task(plan.TaskID(of[0]))
+		if t == nil || !t.Changes() {
+			return wrong
+		}
+		var err error
+		trees[i], err = a.store.Resolve(a.ctx, string(s.commit)+":"+t.TaskID.Dir()+"/artifacts/"+of[1]+"/files")
+		if err != nil {
+			return wrong
+		}
 	}
-	for _, dir := range []string{task.Dir() + "/artifacts/" + parts[1],
-		in.Dir() + "/artifacts/" + strings.TrimSuffix(name[of+1:], ".json")} {
-		tree, _ := a.store.Resolve(a.ctx, string(s.commit)+":"+dir+"/files")
-		trees = append(trees, tree)
-	}
-	if fits, err := a.store.FitsOn(a.ctx, trees[0], trees[1]); !fits || err != nil {
+	if fits, err := a.store.FitsOn(a.ctx, trees[0], trees[1]); err != nil || !fits {
 		return wrong
 	}
 	return ""

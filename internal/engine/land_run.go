@@ -18,9 +18,10 @@ type RunLanding struct {
 // lands reports whether a task's change is approved and to land. A version is tried once, and a task as often as it may
 // be made.
 func (r *run) lands(s *plan.State, t *plan.TaskState) bool {
-	return r.Landing != nil && !r.alone && t.Changes() && t.Status == plan.StatusDone && s.Delivers(t.TaskID, t.Approved) &&
-		!s.Records.Of(t.TaskID).Landed(t.Approved) && !slices.Contains(r.tried[t.TaskID], t.Approved) &&
-		len(r.tried[t.TaskID]) < s.Plan.Limits().MaxAttempts
+	tried := r.tried[t.TaskID]
+	return r.Landing != nil && t.Changes() && t.Status == plan.StatusDone && s.Delivers(t.TaskID, t.Approved) &&
+		!s.Records.Of(t.TaskID).Landed(t.Approved) && !slices.Contains(tried, t.Approved) &&
+		len(tried) < s.Plan.Limits().MaxAttempts
 }
 
 // nextToLand is the first change to land, nil if there is none or one is landing.
