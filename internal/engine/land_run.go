@@ -19,13 +19,16 @@ type RunLanding struct {
 // be made.
 func (r *run) lands(s *plan.State, t *plan.TaskState) bool {
 	tried := r.tried[t.TaskID]
-	return r.Landing != nil && t.Changes() && t.Status == plan.StatusDone && s.Delivers(t.TaskID, t.Approved) &&
+	return t.Changes() && t.Status == plan.StatusDone && s.Delivers(t.TaskID, t.Approved) &&
 		!s.Records.Of(t.TaskID).Landed(t.Approved) && !slices.Contains(tried, t.Approved) &&
 		len(tried) < s.Plan.Limits().MaxAttempts
 }
 
 // nextToLand is the first change to land, nil if there is none or one is landing.
 func (r *run) nextToLand(s *plan.State) *plan.TaskState {
+	if r.Landing == nil {
+		return nil
+	}
 	for _, w := range r.running {
 		if w.what == "land" {
 			return nil
@@ -43,6 +46,9 @@ func (r *run) land(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	o, all := r.Landing.LandOptions, r.Landing.Done.Tasks
 	o.Tasks = []plan.TaskID{t.TaskID}
 	done, err := r.Land(ctx, id, o)
+	if done.After == "" {
+		return err
+	}
 	for _, l := range done.Tasks {
 		r.report(l.TaskID, l.Outcome())
 		all = slices.DeleteFunc(all, func(o plan.Landing) bool { return o.TaskID == l.TaskID })
