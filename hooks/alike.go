@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -19,7 +20,8 @@ func Wide(roots []string) []string {
 	if slices.Contains(roots, everywhere) {
 		return []string{":(top)"}
 	}
-	specs := append(Pathspecs(roots), Globs(roots)...)
+	roots, files := splitFiles(roots)
+	specs := slices.Concat(Pathspecs(roots), files, Globs(roots))
 	for _, root := range roots {
 		for i, c := range root {
 			if c == '/' {
@@ -30,12 +32,27 @@ func Wide(roots []string) []string {
 	return specs
 }
 
+// splitFiles takes the files of git out of the roots. Its pathspecs match some others as well: git tests each pathspec
+// against every path, so there are two for a directory, whatever a file system makes of the names.
+func splitFiles(roots []string) (others, specs []string) {
+	for _, root := range roots {
+		if path.Base(root) == gitFiles {
+			dir := ":(top,icase,glob)" + escapeGlob(strings.TrimSuffix(root, gitFiles))
+			specs = append(specs, dir+"*.*g*i*t*[am]*[dt]*", dir+"gi*~[0-9]*")
+		} else {
+			others = append(others, root)
+		}
+	}
+	return others, specs
+}
+
 // TreePathspecs returns the pathspecs for trees: there a name may contain a slash, which no path of an index does.
 func TreePathspecs(roots []string) []string {
 	specs := Wide(roots)
 	if slices.Contains(roots, everywhere) {
 		return specs
 	}
+	roots, _ = splitFiles(roots)
 	for _, root := range roots {
 		specs = addSpecs(specs, append(itself(root), escapeGlob(root)+"/**"))
 	}

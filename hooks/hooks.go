@@ -27,6 +27,9 @@ type Options struct {
 // everywhere, among the roots, stands for the whole worktree.
 const everywhere = "."
 
+// gitFiles, as the name of a root, stands for the attributes and modules of git in that directory.
+const gitFiles = ".git*"
+
 // DefaultRoot is the protected root of a repository whose policy names none.
 const DefaultRoot = "deliverables"
 

@@ -47,9 +47,7 @@ type patterns struct {
 	heads []string
 }
 
-func newPatterns(c policy.Changes) patterns {
-	return patterns{c.Rules(), append(c.Heads(), c.Around()...)}
-}
+func newPatterns(c policy.Changes) patterns { return patterns{c.Rules(), c.Heads()} }
 
 // protects reports whether only approved changes may alter a file.
 func (g patterns) protects(path string) bool { return g.covers(path, false) }
@@ -94,7 +92,7 @@ func alikePart(part, name string) bool {
 
 // skips reports whether nothing at or below a path can be protected.
 func (g patterns) skips(path string) bool {
-	return !slices.Contains(g.heads, policy.Top) && !hooks.Alike(g.heads, path)
+	return !slices.Contains(g.heads, policy.Top) && !hooks.Alike(g.heads, path) && !g.protects(path)
 }
 
 // afterProtection leaves out what is older than the code's protection: of each commit the paths whose protection began

@@ -178,28 +178,20 @@ const (
 	Modules    = ".gitmodules"
 )
 
-// Around are such files outside of the heads.
-func (c Changes) Around() []string {
-	heads := c.Heads()
-	if len(heads) == 0 || heads[0] == Top {
-		return nil
-	}
-	files := []string{Attributes, Modules}
-	for _, h := range heads {
-		for dir := path.Dir(h); dir != "."; dir = path.Dir(dir) {
-			files = append(files, dir+"/"+Attributes)
-		}
-	}
-	return files
-}
-
-// Watched are the paths that hooks must look at: the protected roots, and the heads of the protected code with what is
-// around them.
+// Watched are the paths that hooks must look at: the protected roots, the heads of the protected code and, as ".git*",
+// the files of git in the directories above a head.
 func (p *Policy) Watched() []string {
 	dirs := p.RootPaths()
-	for _, h := range append(p.Changes.Heads(), p.Changes.Around()...) {
-		if !slices.Contains(dirs, h) {
-			dirs = append(dirs, h)
+	add := func(name string) {
+		if !slices.Contains(dirs, name) {
+			dirs = append(dirs, name)
+		}
+	}
+	for _, dir := range p.Changes.Heads() {
+		add(dir)
+		for dir != Top {
+			dir = path.Dir(dir)
+			add(path.Join(dir, ".git*"))
 		}
 	}
 	return dirs
