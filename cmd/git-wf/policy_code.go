@@ -19,7 +19,8 @@ func (e *env) policyProtectCode(c *cli.Context, store *gitstore.Store) error {
 	if len(patterns) == 0 {
 		return fault.Usage("git wf policy protect --changes 'src/**'", "expected a pattern of paths, as in .gitignore")
 	}
-	return e.beginEra(c, store, "protect "+strings.Join(patterns, " ")+" for changes", func(next *policy.Changes) error {
+	subject := "protect " + strings.Join(patterns, " ") + " for changes"
+	return e.beginEra(c, store, subject, func(next *policy.Changes) error {
 		next.Paths = slices.Clone(next.Paths)
 		for _, pattern := range patterns {
 			// the last pattern decides, so one that is named again moves to the end

@@ -41,7 +41,8 @@ func (c *codeChange) String() string { return c.plan + " " + c.task + " " + c.ve
 // isCode reports whether `src/**` protects a path, in any spelling that a file system takes for it: also the attributes
 // and the submodules at the top.
 func isCode(p, mode string) bool {
-	return !strings.ContainsAny(p, "/\\") && (concernsRoot(p, ".gitattributes", mode) || concernsRoot(p, ".gitmodules", mode)) ||
+	atTop := func(name string) bool { return !strings.ContainsAny(p, "/\\") && concernsRoot(p, name, mode) }
+	return atTop(".gitattributes") || atTop(".gitmodules") ||
 		concernsRoot(p, "src", mode) && (p != "src" || mode == "120000" || mode == "160000") &&
 			!strings.HasPrefix(p, "src/gen/")
 }

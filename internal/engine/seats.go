@@ -26,8 +26,9 @@ func (e *Engine) Crowded(p *plan.Plan) []string {
 			return name == plan.ReviewerChecks || e.Agents.Knows(name)
 		})
 		if least := e.people(t); len(people) < least {
-			found = append(found, fmt.Sprintf("%s: the policy wants %s to approve it, and of its reviewers %d may be: %s",
-				t.TaskID, policy.People(least), len(people), s.AskPerson(t.TaskID)))
+			found = append(found, fmt.Sprintf(
+				"%s: the policy wants %s to approve it, and of its reviewers %d may be: %s", t.TaskID,
+				policy.People(least), len(people), s.AskPerson(t.TaskID)))
 		}
 	}
 	return found

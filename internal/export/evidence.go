@@ -94,8 +94,9 @@ func Prove(ctx context.Context, store signer, snap *gitstore.Snapshot, policy *g
 }
 
 // recordedBy finds the commits that recorded reviews and, under keys, their signatures.
-func recordedBy(ctx context.Context, store signer, snap *gitstore.Snapshot, refs []gitstore.ReviewRef, keys []policy.Key) (
-	recorded map[gitstore.ReviewRef][]gitstore.Recorded, signatures map[plan.OID]gitstore.Signature, err error) {
+func recordedBy(ctx context.Context, store signer, snap *gitstore.Snapshot, refs []gitstore.ReviewRef,
+	keys []policy.Key) (recorded map[gitstore.ReviewRef][]gitstore.Recorded,
+	signatures map[plan.OID]gitstore.Signature, err error) {
 	if recorded, err = store.RecordedBy(ctx, snap, refs); err != nil || len(keys) == 0 {
 		return recorded, nil, err
 	}

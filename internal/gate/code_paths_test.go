@@ -20,7 +20,8 @@ func TestBegan(t *testing.T) {
 	const byHand = 5 // what a file adds is an era without commits
 	for path, want := range map[string]int{
 		"src/a": 0, "src/gen/a": 2, "lib/a": 4, "app/a/x": byHand, "doc/a": -1, "app/a": -1,
-		".gitattributes": 0, "lib/.gitattributes": 4, "app/.gitattributes": byHand, "app/a/y/.gitattributes": -1, ".gitmodules": 0,
+		".gitattributes": 0, "lib/.gitattributes": 4, "app/.gitattributes": byHand, "app/a/y/.gitattributes": -1,
+		".gitmodules": 0,
 	} {
 		if got, protected := newGuard(c).began(path, false); protected != (want >= 0) || protected && got != want {
 			t.Errorf("began(%q) = %d, %v, want %d", path, got, protected, want)

@@ -26,7 +26,8 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 	for i := range b.Manifest.Items {
 		item := &b.Manifest.Items[i]
 		if what := lacks[versions[i]]; what != "" {
-			why, mend, err := c.gate.lacking(ctx, c.planID(), b.Manifest.PlanCommit, snap.State().AskPerson(item.TaskID))
+			ask := snap.State().AskPerson(item.TaskID)
+			why, mend, err := c.gate.lacking(ctx, c.planID(), b.Manifest.PlanCommit, ask)
 			if err != nil {
 				return err
 			}

@@ -120,7 +120,8 @@ func (s *State) MayReview(id TaskID, reviewer string) bool {
 func (s *State) AskPerson(id TaskID) string {
 	review := fmt.Sprintf("git wf review %s --approve", id)
 	if c := s.CheckOf(id); c != nil && !s.MayReview(id, "") {
-		review += fmt.Sprintf("; git wf plan --amend -f FILE puts %s among the reviewers of %s", ReviewerPerson, c.TaskID)
+		review += fmt.Sprintf("; git wf plan --amend -f FILE puts %s among the reviewers of %s", ReviewerPerson,
+			c.TaskID)
 	}
 	return review
 }

@@ -384,9 +384,10 @@ func (v *validator) reviewers(i int, t *plan.Task) {
 	// The policy's quorum counts people. Which other names are agents differs from machine to machine.
 	people := slices.DeleteFunc(can, func(name string) bool { return name == plan.ReviewerChecks })
 	if !open && len(people) < v.floors.Quorum && (target == nil || !target.Planning()) {
-		v.add(i, "looser-than-policy", "reviewers", "can never reach the quorum of the repository's policy, which counts people",
-			fmt.Sprintf("at least %d besides %s", v.floors.Quorum, plan.ReviewerChecks), plain.Quote(strings.Join(names, ", ")),
-			"reviewers: ["+plan.ReviewerChecks+", "+plan.ReviewerPerson+"]")
+		v.add(i, "looser-than-policy", "reviewers",
+			"can never reach the quorum of the repository's policy, which counts people",
+			fmt.Sprintf("at least %d besides %s", v.floors.Quorum, plan.ReviewerChecks),
+			plain.Quote(strings.Join(names, ", ")), "reviewers: ["+plan.ReviewerChecks+", "+plan.ReviewerPerson+"]")
 	}
 	if len(v.floors.Reviewers) == 0 || target != nil && target.Planning() {
 		return
