@@ -27,7 +27,7 @@ func (c RootCriterion) Waived() bool { return !c.Met && len(c.WaivedBy) > 0 }
 func Checklist(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State,
 	tasks []plan.TaskID) ([]RootCriterion, error) {
 	return checklist(s, tasks, func(id plan.TaskID, version int) (plan.Review, error) {
-		return approval(ctx, store, snap, id, version)
+		return ApprovedBy(ctx, store, snap, id, version)
 	})
 }
 

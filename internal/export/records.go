@@ -68,12 +68,6 @@ func readJSON(ctx context.Context, store reader, commit plan.OID, path string, v
 // ApprovedBy returns the newest review that approved the version.
 func ApprovedBy(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID,
 	version int) (plan.Review, error) {
-	return approval(ctx, store, snap, id, version)
-}
-
-// approval returns the newest review that approved the version.
-func approval(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.Review,
-	error) {
 	rec, ok := newestApproval(snap, id, version)
 	if !ok {
 		return plan.Review{}, fmt.Errorf("%s %s counts as approved without an approval", id, plan.VersionID(version))

@@ -102,7 +102,7 @@ func (s *Shelf) approval(ctx context.Context, snap *gitstore.Snapshot, id plan.T
 			return r, checkRecord(snap, id, rec.Path(), &r)
 		}
 	}
-	return approval(ctx, s.store, snap, id, version)
+	return ApprovedBy(ctx, s.store, snap, id, version)
 }
 
 func (s *Shelf) files(ctx context.Context, tree plan.OID) ([]gitstore.TreeEntry, error) {

@@ -93,7 +93,7 @@ func Ran(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.Tas
 		return nil, nil
 	}
 	// An approval has the results of all run lines: the engine's own, or those of a check that it cites.
-	rev, err := approval(ctx, store, snap, id, t.Approved)
+	rev, err := ApprovedBy(ctx, store, snap, id, t.Approved)
 	if err != nil || rev.SpecHash != t.SpecHash() {
 		return nil, err
 	}
