@@ -25,8 +25,8 @@ var allowed = []struct {
 	pkg  string
 	uses []string
 }{
-	{"cmd/git-wf", []string{"hooks", "internal/act", "internal/agent", "internal/audit", "internal/check",
-		"internal/completion",
+	{"cmd/git-wf", []string{"hooks", "internal/act", "internal/agent", "internal/audit", "internal/caller",
+		"internal/check", "internal/completion",
 		"internal/contract", "internal/engine", "internal/estimate", "internal/exchange", "internal/expand",
 		"internal/export",
 		"internal/gate", "internal/gitstore", "internal/graph", "internal/outline", "internal/plan",
@@ -96,6 +96,7 @@ var allowed = []struct {
 	{"internal/glob", nil},
 	{"internal/terminal", nil},
 	{"internal/process", nil},
+	{"internal/caller", nil},
 	{"hooks", []string{"internal/casefold"}},
 	{"templates", nil},
 	{"internal/fault", nil},

@@ -1,0 +1,33 @@
+package caller
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// readProcess reads a process and the number of its parent. The environment of another user's can't be read.
+func readProcess(pid int) (p Process, parent int, err error) {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	stat, err := os.ReadFile(dir + "stat")
+	if err != nil {
+		return p, 0, err
+	}
+	// The second field, the name in parentheses, may hold anything.
+	text := string(stat)
+	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return p, 0, fmt.Errorf("%sstat has no name", dir)
+	}
+	_, err = fmt.Sscanf(text[end+1:], " %1s %d", new(string), &parent)
+	return Process{pid, text[open+1 : end], readList(dir + "cmdline"), readList(dir + "environ")}, parent, err
+}
+
+// readList reads a file whose entries end with a zero byte; nil if it can't be read.
+func readList(name string) []string {
+	data, err := os.ReadFile(name)
+	if err != nil || len(data) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+}

@@ -1,0 +1,13 @@
+//go:build !linux && !darwin
+
+package caller
+
+import (
+	"errors"
+	"runtime"
+)
+
+// readProcess can't: windows shows names and no environments, which a child has from its parents anyway.
+func readProcess(int) (p Process, parent int, err error) {
+	return p, 0, errors.New(runtime.GOOS + " does not show the environments of processes")
+}

@@ -1,0 +1,140 @@
+package caller
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Process is what can be read of a process.
+type Process struct {
+	PID           int
+	Name          string   // as the system calls it
+	Args, Environ []string // nil where they can't be read
+}
+
+// Origin is where a command comes from.
+type Origin struct {
+	Environ   []string  // its own environment
+	Ancestors []Process // the parent first
+	Unread    string    // why there may be ancestors beyond these; "" if these are all
+	Terminal  bool      // somebody could be there to answer
+}
+
+// The kinds of callers.
+const (
+	Unattended = iota // no agent's mark, and no terminal
+	Agent
+	Person
+)
+
+// Caller is who runs a command.
+type Caller struct {
+	Kind int
+	// of an agent: its name, by what it was known, its session, and the task that it works on if a run of ours began it
+	Name, Seen, Session, Task string
+}
+
+// ours is the mark of an agent that a run of ours has started; its value is the task.
+const ours = "WF_TASK"
+
+// agents are the names, programs and marks by which agents are known. The last mark says no more than that it is an
+// agent's; its value is the name.
+var agents = []struct {
+	name, program string
+	marks         []string
+}{
+	{"git-wf", "", []string{ours}},
+	{"claude", "claude", []string{"CLAUDECODE"}},
+	{"codex", "codex", []string{"CODEX_THREAD_ID", "CODEX_CI"}},
+	{"gemini", "gemini", []string{"GEMINI_CLI"}},
+	{"opencode", "opencode", []string{"OPENCODE"}},
+	{"cursor", "cursor-agent", []string{"CURSOR_AGENT"}},
+	{"", "", []string{"AI_AGENT"}},
+}
+
+// interpreters run a program that their first argument names.
+var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby", "sh", "bash", "dash"}
+
+// Find says who the caller is.
+func (o Origin) Find() Caller {
+	for i, p := range append([]Process{{Environ: o.Environ}}, o.Ancestors...) {
+		where := "in its environment"
+		if i > 0 {
+			where = fmt.Sprintf("in the environment of process %d (%s)", p.PID, p.Name)
+		}
+		c := Caller{Kind: Agent, Task: p.getenv(ours),
+			Session: cmp.Or(p.getenv("WF_SESSION"), p.getenv("CODEX_THREAD_ID"), p.getenv("CLAUDE_CODE_SESSION_ID"))}
+		for _, a := range agents {
+			for _, mark := range a.marks {
+				if value := p.getenv(mark); value != "" {
+					c.Name, c.Seen = cmp.Or(a.name, value), mark+" "+where
+					return c
+				}
+			}
+			if a.program != "" && p.runs(a.program) {
+				c.Name, c.Seen = a.name, fmt.Sprintf("process %d is %s", p.PID, a.program)
+				return c
+			}
+		}
+	}
+	if o.Terminal {
+		return Caller{Kind: Person}
+	}
+	return Caller{}
+}
+
+func (p Process) getenv(name string) string {
+	for _, kv := range slices.Backward(p.Environ) {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// runs reports whether a process runs the program: by its own name, or as the script of an interpreter.
+func (p Process) runs(program string) bool {
+	isFile := func(arg string) bool { return !strings.HasPrefix(arg, "-") }
+	script := slices.IndexFunc(p.Args[min(1, len(p.Args)):], isFile)
+	switch {
+	case p.Name == program, len(p.Args) > 0 && base(p.Args[0]) == program:
+		return true
+	case script < 0 || !slices.Contains(interpreters, base(p.Args[0])):
+		return false
+	}
+	return base(p.Args[script+1]) == program
+}
+
+// base is the name of a program's file, without what says of which kind it is.
+func base(name string) string {
+	name = path.Base(name)
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".js"), ".mjs")
+}
+
+// Here is the origin of this process; terminal says that its input or output is one, which it may have besides.
+func Here(environ []string, terminal bool) Origin {
+	tty := "/dev/tty"
+	if runtime.GOOS == "windows" {
+		tty = "CONIN$"
+	}
+	f, err := os.OpenFile(tty, os.O_RDWR, 0)
+	if err == nil {
+		f.Close()
+	}
+	o := Origin{Environ: environ, Terminal: terminal || err == nil}
+	const most = 100 // a process that ends meanwhile may leave a circle of numbers
+	for pid := os.Getppid(); pid > 0 && len(o.Ancestors) < most; {
+		p, parent, err := readProcess(pid)
+		if err != nil {
+			o.Unread = err.Error()
+			break
+		}
+		o.Ancestors, pid = append(o.Ancestors, p), parent
+	}
+	return o
+}
