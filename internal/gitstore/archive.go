@@ -152,7 +152,7 @@ func (a *appending) pruneSigning(ctx context.Context) (*signing, error) {
 		return nil, err
 	}
 	if len(p.Keys) > 0 {
-		return &signing{p.Keys, func(signer string) string { return p.MayPrune(a.person.Name, signer) }}, nil
+		return &signing{p.Keys, func(signer string) string { return p.MayPrune(a.person.Name, signer) }, ""}, nil
 	}
 	if why := p.MayPrune(a.person.Name, ""); why != "" {
 		return nil, unproven(why, "git wf policy show")

@@ -1,6 +1,7 @@
 package gitstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type signing struct {
 	keys []policy.Key // keys that may prove it; none if only the user's configuration asks for a signature
 	// refuse returns why the event would not count even if this key signed it, "" if it counts.
 	refuse func(signer string) string
+	by     string // what asks for a signature, "" is commit.gpgSign
 }
 
 // commitDraft is a commit that is not written yet.
@@ -60,7 +62,14 @@ func (a *appending) signingOf(ctx context.Context, author plan.Actor, change pla
 				}
 				return fmt.Sprintf("the commit is signed with the key of %s, which does not make an approval by %s count", signer,
 					reviewer)
-			}}, nil
+			}, ""}, nil
+		}
+	}
+	if author == a.person && trailer(change, "Wf-Verdict") != "" {
+		// one setting that asks for it is enough: none takes it back, not on git's command line either
+		all, err := a.s.Settings(ctx, "wf.approval")
+		if err != nil || slices.Contains(all, [2]string{"wf.approval", "signed"}) {
+			return &signing{by: "wf.approval wants a person's verdict signed"}, err
 		}
 	}
 	if a.s.writing.signs && (author == a.person || trailer(change, "Wf-Verdict") != "" || kind == plan.EventWaiver ||
@@ -73,7 +82,8 @@ func (a *appending) signingOf(ctx context.Context, author plan.Actor, change pla
 // policySigning says how to sign a change of a policy that names its maintainers.
 func (a *appending) policySigning() (*signing, error) {
 	if len(a.policy.Keys) > 0 {
-		return &signing{a.policy.Keys, func(signer string) string { return a.policy.MayChange(a.person.Name, signer) }}, nil
+		return &signing{keys: a.policy.Keys,
+			refuse: func(signer string) string { return a.policy.MayChange(a.person.Name, signer) }}, nil
 	}
 	if why := a.policy.MayChange(a.person.Name, ""); why != "" {
 		return nil, unproven(why, "git wf policy show")
@@ -191,7 +201,7 @@ func signingFailed(ctx context.Context, why *signing, err error) error {
 	if ctx.Err() != nil || !errors.As(err, &g) {
 		return err
 	}
-	demand := "commit.gpgSign wants the commit signed"
+	demand := cmp.Or(why.by, "commit.gpgSign wants the commit signed")
 	if len(why.keys) > 0 {
 		demand = "the policy counts only what is signed with a key that it names"
 	}
