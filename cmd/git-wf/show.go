@@ -306,10 +306,7 @@ func printLandings(w io.Writer, t *plan.TaskState, list []plan.Landing) {
 }
 
 func printReview(w io.Writer, r plan.Review) {
-	self := ""
-	if r.SelfReviewed {
-		self = ", self-reviewed"
-	}
+	self := r.Worth()
 	if r.For != "" {
 		self += ", for " + plain.Line(r.For)
 	}

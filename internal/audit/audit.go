@@ -77,6 +77,13 @@ func (a *auditor) from(ctx context.Context, tip plan.OID) auditor {
 	return auditor{ctx: ctx, store: a.store, id: a.id, options: a.options, tip: tip}
 }
 
+// discounted finds a plan that does not count in this repository.
+func (a *auditor) discounted() {
+	if f := a.store.Discounts(a.ctx, a.id); f != nil {
+		a.find("throwaway", string(a.id), f.Hint, "%v", f)
+	}
+}
+
 // everything audits what a is about, whose objects are whole.
 func (a *auditor) everything() error {
 	tip := string(a.tip)
@@ -106,6 +113,7 @@ func (a *auditor) everything() error {
 		return fmt.Errorf("list the tree of %s: %w", a.id, err)
 	}
 	a.snap = snap
+	a.discounted()
 	if a.bindings() {
 		a.floors()
 	}

@@ -59,6 +59,7 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 		a.find("bad-id", ref, "", "%q is no plan id", name)
 		return a.findings, nil
 	}
+	a.discounted()
 	if err := a.prunes(old); err != nil {
 		return nil, err
 	}

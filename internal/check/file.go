@@ -28,6 +28,9 @@ func File(r plan.Review) []byte {
 	if r.SelfReviewed {
 		reviewer += " (self-reviewed: the reviewer made this version)"
 	}
+	if r.Throwaway {
+		reviewer += " (in a throwaway repository, where anybody passes for a person)"
+	}
 	if r.For != "" {
 		reviewer += " (for " + cell(r.For) + ")"
 	}

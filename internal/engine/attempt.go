@@ -356,7 +356,7 @@ func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *
 		}
 	}
 	a.Concerns = res.Concerns
-	ev := plan.NewVersion{Artifact: a, Notes: res.Notes, Author: agentActor(by)}
+	ev := plan.NewVersion{Artifact: a, Notes: res.Notes, Author: AgentActor(by)}
 	done, err := e.appendWith(ctx, snap.ID, ev, h, gitstore.AppendOptions{Batch: batch, Next: x.next()})
 	if err != nil {
 		return err
@@ -380,7 +380,7 @@ func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result
 			Thread: res.Thread, Usage: res.Usage,
 			Preparation: h.prepared,
 		},
-		Version: version, Log: log, Notes: notes, Author: agentActor(by),
+		Version: version, Log: log, Notes: notes, Author: AgentActor(by),
 	}
 }
 

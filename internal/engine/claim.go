@@ -254,7 +254,7 @@ func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
 	if t == nil || t.NodeType == plan.Check && version == 0 {
 		return nil // there was nothing to work on
 	}
-	lost := plan.AddAttempt{Version: version, Author: agentActor(h.claim.Agent), Attempt: plan.Attempt{
+	lost := plan.AddAttempt{Version: version, Author: AgentActor(h.claim.Agent), Attempt: plan.Attempt{
 		TaskID: h.claim.Task, Kind: plan.AttemptLost, Agent: h.claim.Agent, CreatedAt: plan.Second(e.Now()),
 		Message: fmt.Sprintf("the worker that held claim %d did not come back", h.claim.Number-1),
 	}}
@@ -343,7 +343,7 @@ func (e *Engine) recordReview(ctx context.Context, id plan.ID, rev plan.Review, 
 }
 
 func reviewEvent(rev plan.Review, of check.Subject) plan.AddReview {
-	return plan.AddReview{Review: rev, Artifact: of.Artifact, Render: check.File, Author: agentActor(rev.By())}
+	return plan.AddReview{Review: rev, Artifact: of.Artifact, Render: check.File, Author: AgentActor(rev.By())}
 }
 
 // ownerOf says for people who holds a claim, and where.

@@ -145,7 +145,7 @@ func (e *Engine) decline(ctx context.Context, id plan.ID, t *plan.TaskState) err
 		return err
 	}
 	defer e.release(ctx, id, h)
-	ev := plan.Abandon{Task: t.TaskID, Author: agentActor(plan.ReviewerDecision), Decision: plan.Decision{
+	ev := plan.Abandon{Task: t.TaskID, Author: AgentActor(plan.ReviewerDecision), Decision: plan.Decision{
 		By: plan.ReviewerDecision, CreatedAt: plan.Second(e.Now()),
 		Reason: fmt.Sprintf("%s was rejected; %s decides what comes of that", plan.VersionID(t.Active), t.Agent)}}
 	done, err := e.append(ctx, id, ev, h, nil)
@@ -193,7 +193,7 @@ func (e *Engine) decideByRule(ctx context.Context, id plan.ID, t *plan.TaskState
 	if err != nil {
 		return err
 	}
-	ev := plan.NewVersion{Author: agentActor(act.ByRule), Artifact: plan.Artifact{
+	ev := plan.NewVersion{Author: AgentActor(act.ByRule), Artifact: plan.Artifact{
 		TaskID: t.TaskID, Tree: tree, Agent: act.ByRule, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
 		Inputs: approvedInputs(snap, state, t.TaskID), Files: files, Size: totalSize(files), Summary: x.Reason,
 	}}

@@ -73,7 +73,7 @@ func (e *Engine) renderFill(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	if a.SourceCommit, err = e.Store.Head(work); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
 		return err
 	}
-	done, err := e.append(ctx, id, plan.NewVersion{Artifact: a, Author: agentActor(a.Agent)}, h, batch)
+	done, err := e.append(ctx, id, plan.NewVersion{Artifact: a, Author: AgentActor(a.Agent)}, h, batch)
 	if err != nil {
 		return err
 	}

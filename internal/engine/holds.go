@@ -144,7 +144,7 @@ func (e *Engine) askHolds(ctx context.Context, id plan.ID, t *plan.TaskState, wh
 	case !reply.StillHolds || reply.Verdict != plan.Approved:
 		return no(by + " does not say that it still holds")
 	}
-	said := plan.StillHolds{Task: t.TaskID, Version: made, Author: agentActor(by), Seat: who.seat,
+	said := plan.StillHolds{Task: t.TaskID, Version: made, Author: AgentActor(by), Seat: who.seat,
 		Decision: plan.Decision{By: by, CreatedAt: plan.Second(e.Now()), Reason: reply.Summary}}
 	return e.record(ctx, id, t.TaskID, said, h, nil, what)
 }

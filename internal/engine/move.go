@@ -66,7 +66,7 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	if same, err := e.sameDiff(ctx, snap, t, a); err != nil || same {
 		now := plan.Decision{By: plan.ReviewerChecks, CreatedAt: plan.Second(e.Now()),
 			Reason: "Its diff is the same on what it builds on now, and its lines pass there."}
-		held := plan.StillHolds{Task: t.TaskID, Decision: now, Author: agentActor(plan.ReviewerChecks)}
+		held := plan.StillHolds{Task: t.TaskID, Decision: now, Author: AgentActor(plan.ReviewerChecks)}
 		return err == nil, cmp.Or(err, e.record(ctx, id, t.TaskID, held, h, nil, what))
 	}
 	makers, err := e.Store.Makers(ctx, snap)

@@ -98,10 +98,10 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 	}
 	by, author, session := sub.Person.Name, sub.Person, sub.Session
 	if agent := h.claim.Agent; agent != by { // the agent name of the claim
-		by, author = agent, agentActor(agent)
-		if session == "" {
-			session = h.claim.Session
-		}
+		by, author = agent, AgentActor(agent)
+	}
+	if author.IsAgent() && session == "" {
+		session = h.claim.Session
 	}
 	r := snap.Records.Of(t.TaskID)
 	last, _ := r.Version(t.Active)

@@ -136,9 +136,9 @@ const (
 // a rejected one for a plan without a candidate, or from a workflow, which would make the same again.
 func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (id plan.ID, found existing, err error) {
 	for n := 1; ; n++ {
-		id := plan.NewID(p.Title, n)
+		id := e.named(plan.NewID(p.Title, n))
 		if p.PlanID != "" {
-			id = plan.NewID(strings.TrimPrefix(string(p.PlanID), "WFS-"), n)
+			id = e.named(plan.NewID(strings.TrimPrefix(string(p.PlanID), "WFS-"), n))
 		}
 		snap, err := e.Store.Snapshot(ctx, id)
 		if errors.Is(err, gitstore.ErrNoPlan) {
@@ -162,6 +162,14 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 	}
 }
 
+// named is a plan's id as it is here.
+func (e *Engine) named(id plan.ID) plan.ID {
+	if e.Throwaway && !id.Throwaway() {
+		return id.InThrowaway()
+	}
+	return id
+}
+
 // isOver reports whether a plan was completed or given up.
 func isOver(s *plan.State) bool {
 	t := s.Tasks[plan.PlanTaskID]
@@ -173,7 +181,7 @@ func isOver(s *plan.State) bool {
 // is found, the id is that of the next one.
 func (e *Engine) PlanOf(ctx context.Context, topTask string) (id plan.ID, found bool, err error) {
 	for n := 1; ; n++ {
-		free := plan.NewID(TitleOf(topTask), n)
+		free := e.named(plan.NewID(TitleOf(topTask), n))
 		snap, err := e.Store.Snapshot(ctx, free)
 		if errors.Is(err, gitstore.ErrNoPlan) {
 			return cmp.Or(id, free), found, nil

@@ -174,16 +174,12 @@ func describeReview(r plan.Review, wrong plan.Findings) string {
 		return text
 	}
 	verdict := map[plan.Verdict]string{plan.Approved: "approved", plan.Rejected: "REJECTED"}[r.Verdict]
-	self := ""
-	if r.SelfReviewed {
-		self = ", self-reviewed"
-	}
-	return fmt.Sprintf("%s %s by %s%s%s", r.ReviewedArtifactID, verdict, r.Who(), r.Why(), self)
+	return fmt.Sprintf("%s %s by %s%s%s", r.ReviewedArtifactID, verdict, r.Who(), r.Why(), r.Worth())
 }
 
 // checked is the record of what the engine ran on a version and saw.
 func (e *Engine) checked(s check.Subject, results []plan.CriterionResult) plan.AddCheck {
-	return plan.AddCheck{Author: agentActor(plan.ReviewerChecks), Checked: plan.Checked{
+	return plan.AddCheck{Author: AgentActor(plan.ReviewerChecks), Checked: plan.Checked{
 		TaskID: s.Task.TaskID, ReviewedArtifactID: s.Artifact.ArtifactID, Tree: s.Artifact.Tree,
 		CreatedAt: plan.Second(e.Now()), Criteria: results, SpecHash: s.Task.SpecHash(),
 	}}

@@ -147,7 +147,7 @@ func (e *Engine) notes(ctx context.Context, snap *gitstore.Snapshot, task plan.T
 // Note records a note; with an agent's name, as what that agent says.
 func (e *Engine) Note(ctx context.Context, id plan.ID, n plan.Note, by string) (*gitstore.Appended, error) {
 	if by != "" {
-		n.By, n.Author = by, agentActor(by)
+		n.By, n.Author = by, AgentActor(by)
 	}
 	return e.append(ctx, id, n, nil, nil)
 }

@@ -54,5 +54,5 @@ func (e *Engine) rejudge(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	}
 	rev := check.ByEngine(subject, subject.Task.Rejudge(old.Criteria, criterion, d), "", e.Now())
 	return &plan.AddReview{Review: rev, Artifact: subject.Artifact, Render: check.File,
-		Author: agentActor(plan.ReviewerChecks)}, nil
+		Author: AgentActor(plan.ReviewerChecks)}, nil
 }

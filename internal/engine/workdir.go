@@ -390,8 +390,8 @@ func (w *workDir) environ(snap *gitstore.Snapshot, t *plan.TaskState) []string {
 	}
 }
 
-// agentActor is the author of an agent's work. The address names no mailbox: the top-level domain is reserved.
-func agentActor(name string) plan.Actor {
+// AgentActor is the author of an agent's work. The address names no mailbox: the top-level domain is reserved.
+func AgentActor(name string) plan.Actor {
 	return plan.Actor{Name: name, Email: plan.EscapeName(name) + "@agents.git-wf.invalid"}
 }
 

@@ -264,6 +264,9 @@ func (g *Gate) at(ctx context.Context, id plan.ID, commit plan.OID) (*gitstore.S
 	if s := g.states[commit]; s != nil && s.ID == id {
 		return s, nil
 	}
+	if f := g.store.Discounts(ctx, id); f != nil {
+		return nil, &refusal{"throwaway", "the plan was " + f.Error(), f.Hint}
+	}
 	s, err := g.store.SnapshotAt(ctx, id, commit)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,8 @@ var (
 	ErrUnborn     = fault.Usage("git commit --allow-empty -m 'first commit'", "the branch has no commit yet")
 	ErrBare       = fault.Usage("git worktree add ../tree, and run the command there",
 		"the repository has no working tree")
+	errThrowaway = &fault.Error{Hint: "git wf plan -f FILE, here: then people review what is made", Err: errors.New(
+		"made in a throwaway repository, where anybody passes for a person: its approvals count nowhere else")}
 	ErrNoActive = fault.Usage("git wf plan -f FILE, or git wf switch PLAN (git wf plans lists them)",
 		"no plan is active")
 )

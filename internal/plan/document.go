@@ -110,6 +110,7 @@ type Review struct {
 	Agent        string            `json:"agent,omitempty"` // who spoke, where the reviewer is a role
 	Session      string            `json:"session,omitempty"`
 	SelfReviewed bool              `json:"self_reviewed,omitempty"`
+	Throwaway    bool              `json:"throwaway,omitempty"` // anybody passes for a person in its repository
 	CreatedAt    time.Time         `json:"created_at"`
 	JudgedBy     *versionRef       `json:"judged_by,omitempty"` // the verdicts that it is one of
 	Cause        string            `json:"cause,omitempty"`     // of a judge's rejection

@@ -68,7 +68,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	case accepts && (rev.Verdict != Approved || rev.Score != r.reviewsOf(version)[len(r.reviewsOf(version))-1].Score):
 		return Change{}, refuse(t.TaskID, "what is accepted has the score of its last review")
 	}
-	rev.MinScore = s.MinScore(t.TaskID)
+	rev.MinScore, rev.Throwaway = s.MinScore(t.TaskID), s.Plan.PlanID.Throwaway()
 	n := following(r.Reviews)
 	rec := ReviewRecord{n, version, rev.Score, EscapeName(rev.Reviewer), rev.Verdict}
 	rev.ReviewID, rev.CheckTaskID = "r"+strconv.Itoa(n), check.TaskID
@@ -113,6 +113,17 @@ func (s *State) why(t *TaskState, rev Review) string {
 		return " with concerns" + rev.Why()
 	}
 	return rev.Why()
+}
+
+// Worth is what makes a review worth less than another's, to follow who reviewed.
+func (r Review) Worth() (text string) {
+	if r.SelfReviewed {
+		text = ", self-reviewed"
+	}
+	if r.Throwaway {
+		text += ", in a throwaway repository"
+	}
+	return text
 }
 
 // Taken reports whether the review takes a version as it is, because its rounds are used up.

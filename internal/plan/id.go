@@ -25,6 +25,7 @@ const (
 	maxIDBytes = 120 // so that refs/workflow-claims/<plan>/<task>.lock stays a legal file name everywhere
 	maxTaskID  = 100 // bytes
 	idPrefix   = "WFS-"
+	throwaway  = "throwaway--" // begins the slug of a plan of a throwaway repository; no title makes two dashes
 )
 
 // Valid reports whether id has the form that docs/format.md gives to task ids: ([A-Z][A-Z0-9]*-)+[0-9]+(\.[0-9]+)*. It
@@ -76,8 +77,18 @@ func (id TaskID) CheckID() TaskID { return "CHECK-" + id }
 // within the limits.
 func (id ID) Valid() bool {
 	slug, ok := strings.CutPrefix(string(id), idPrefix)
-	return ok && slug != "" && len(id) <= maxIDBytes && utf8.RuneCountInString(string(id)) <= maxIDRunes &&
+	slug = strings.TrimPrefix(slug, throwaway)
+	long := len(idPrefix+slug) > maxIDBytes || utf8.RuneCountInString(idPrefix+slug) > maxIDRunes
+	return ok && slug != "" && !long &&
 		strings.ToLower(slug) == slug && Slug(slug, '-') == slug
+}
+
+// Throwaway reports whether the plan was made where anybody passes for a person: its approvals count nowhere else.
+func (id ID) Throwaway() bool { return strings.HasPrefix(string(id), idPrefix+throwaway) }
+
+// InThrowaway is the id of such a plan.
+func (id ID) InThrowaway() ID {
+	return ID(idPrefix + throwaway + strings.TrimPrefix(string(id), idPrefix))
 }
 
 // NewID makes a plan's id from its title, cut to the limits; n > 1 asks for the form used when that id is taken

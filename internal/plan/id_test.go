@@ -69,6 +69,24 @@ func TestIDValid(t *testing.T) {
 	}
 }
 
+// The id of a throwaway repository's plan is valid, and no title makes one.
+func TestThrowaway(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := NewID(rapid.String().Draw(t, "title"), rapid.IntRange(1, 999).Draw(t, "n"))
+		if other := id.InThrowaway(); id.Throwaway() || !other.Throwaway() || !other.Valid() {
+			t.Fatalf("%q becomes %q", id, other)
+		}
+	})
+	if id := NewID("throwaway--shop", 1); id.Throwaway() {
+		t.Errorf("%q", id)
+	}
+	for _, id := range []ID{"WFS-throwaway--", "WFS-throwaway--throwaway--shop", "WFS-throwaway--Shop"} {
+		if id.Valid() {
+			t.Errorf("%q is valid", id)
+		}
+	}
+}
+
 func TestTaskIDValid(t *testing.T) {
 	for _, id := range []TaskID{"IMPL-1", "IMPL-1.2.3", "CHECK-IMPL-1.2", "GOAL-1", "A-0", "A2-B3-7"} {
 		if !id.Valid() {
