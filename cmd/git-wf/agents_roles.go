@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -90,7 +91,7 @@ func (st style) printVacancies(w io.Writer, seats []engine.Vacancy) {
 	printSome(w, seats, mostShown, "  and %d more\n", func(v engine.Vacancy) {
 		who := plain.Line(v.Agent)
 		if who == "" {
-			who = "a person; " + v.Command
+			who = strings.TrimSuffix("a person; "+v.Command, "; ")
 		}
 		fmt.Fprintf(w, "  %s: %s: %s\n", v.Task, plain.Line(v.Role), who)
 	})

@@ -20,6 +20,7 @@ var version = "devel"
 
 // run carries out one command line and returns its exit code.
 func (e *env) run(ctx context.Context, args []string) int {
+	e.args = args
 	app := e.app()
 	unknown := ""
 	app.CommandNotFound = func(_ *cli.Context, name string) { unknown = name } // asked for its help
@@ -115,7 +116,7 @@ func (e *env) app() *cli.App {
 		app.Commands = append(app.Commands, g.commands...)
 	}
 	app.CustomAppHelpTemplate = helpOf(groups)
-	e.begin(app.Commands)
+	e.begin("", rule{}, app.Commands)
 	return app
 }
 

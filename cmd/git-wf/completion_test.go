@@ -22,7 +22,7 @@ import (
 func completionScriptFile(t *testing.T, shell, name string) string {
 	t.Helper()
 	var out bytes.Buffer
-	e := &env{printer: printer{stdout: &out, stderr: &out}}
+	e := &env{printer: printer{stdout: &out, stderr: &out}, origin: aPerson}
 	if code := e.run(t.Context(), []string{"completion", shell}); code != fault.ExitDone {
 		t.Fatalf("git wf completion %s: exit code %d\n%s", shell, code, out.String())
 	}
@@ -85,7 +85,7 @@ func TestCompletionScriptsParse(t *testing.T) {
 
 func TestCompletionRefusesAnUnknownShell(t *testing.T) {
 	var out, errOut bytes.Buffer
-	e := &env{printer: printer{stdout: &out, stderr: &errOut}}
+	e := &env{printer: printer{stdout: &out, stderr: &errOut}, origin: aPerson}
 	if code := e.run(t.Context(), []string{"completion", "tcsh"}); code != fault.ExitUsage || out.Len() > 0 {
 		t.Errorf("exit code %d, printed %q; want %d and nothing", code, out.String(), fault.ExitUsage)
 	}
@@ -286,7 +286,7 @@ func TestCompletionListsTasksAndPlans(t *testing.T) {
 	run := func(args ...string) (string, string) {
 		var out, errOut bytes.Buffer
 		e := &env{stdin: strings.NewReader(""), printer: printer{stdout: &out, stderr: &errOut}, dir: dir, now: time.Now,
-			user: user{os.Environ()}}
+			user: user{os.Environ()}, origin: aPerson}
 		if code := e.run(t.Context(), args); code != fault.ExitDone {
 			t.Fatalf("git wf %s: exit code %d\n%s", args, code, errOut.String())
 		}

@@ -42,12 +42,12 @@ type play struct {
 // demoPlay plays the main job with the real commands: a plan is approved, its tasks are done, a version is rejected and
 // redone, the bundle lands, and a file that nobody approved does not.
 var demoPlay = play{
-	plan: "plan.yaml", id: "WFS-greeting-card", task: "TEXT-1",
-	set:  "file=deliverables/WFS-greeting-card/bundle/The_card_CARD-1/index.html; ",
-	look: []string{"git log --oneline workflow/WFS-greeting-card"},
+	plan: "plan.yaml", id: "WFS-throwaway--greeting-card", task: "TEXT-1",
+	set:  "file=deliverables/WFS-throwaway--greeting-card/bundle/The_card_CARD-1/index.html; ",
+	look: []string{"git log --oneline workflow/WFS-throwaway--greeting-card"},
 	steps: [][2]string{
-		{"git init --quiet && git commit --quiet --allow-empty -m 'first commit' && wf init >/dev/null",
-			"A new repository, set up with: git wf init"},
+		{"git init --quiet && git commit --quiet --allow-empty -m 'first commit' && wf init --throwaway >/dev/null",
+			"A new repository, set up with: git wf init --throwaway"},
 		{"wf plan -f plan.yaml 2>&1 | grep WFS-",
 			"A plan of four tasks is read, reviewed and accepted: git wf plan -f plan.yaml"},
 		{`out=$(wf run 2>&1) && echo "$out" | grep -e ' approved ' -e REJECTED | cut -c10-`,
@@ -62,13 +62,13 @@ var demoPlay = play{
 
 // codePlay has a task change code: its first version fails a test, the next one is approved and lands on the branch.
 var codePlay = play{
-	plan: "code.yaml", id: "WFS-prices", task: "PERCENT-1",
+	plan: "code.yaml", id: "WFS-throwaway--prices", task: "PERCENT-1",
 	look: []string{"git log main", "git wf diff PERCENT-1 v1 v2", "git wf show PERCENT-1 --review"},
 	steps: [][2]string{
 		{`git init --quiet -b main && mkdir test && printf '# Prices in cents\nsum() { echo $(($1 + $2)); }\n' >price.sh &&
 printf '. ./price.sh\ntest "$(sum 1 2)" = 3\n' >test/sum.sh && git add -- price.sh test && git commit --quiet -m 'Add prices' &&
-wf init >/dev/null && ls price.sh test/*`,
-			"A repository with code and a test, set up with: git wf init"},
+wf init --throwaway >/dev/null && ls price.sh test/*`,
+			"A repository with code and a test, set up with: git wf init --throwaway"},
 		{"wf plan -f code.yaml 2>&1 | grep WFS-",
 			"A plan with a task that changes the code is read, reviewed and accepted: git wf plan -f code.yaml"},
 		{"wf trust --code",

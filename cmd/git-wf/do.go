@@ -130,7 +130,7 @@ func (e *env) trustNew(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	}
 	e.printLines(lines)
 	ok := false
-	if e.interactive {
+	if e.asks() {
 		if ok, err = e.askTrust(c.Context, lines); err != nil {
 			return false, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -39,15 +40,12 @@ type checkup struct {
 	plans    int
 	sound    []plan.ID // those that can be read and appended to
 	policy   bool      // there is one
+	tries    []byte    // what others have tried to decide for a person
+	unread   string    // why not all of the caller's ancestors are known
 	waivers  []audit.Waiver
 }
 
 func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
-	if c.Bool("fix") || c.Bool("mask") {
-		if err := e.inAttempt(); err != nil {
-			return err
-		}
-	}
 	say, end := func(string) {}, func() {}
 	if m := e.meter(c); m != nil && e.interactive {
 		say, end = m.Text, m.End
@@ -83,7 +81,11 @@ func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
 // examine looks at everything.
 func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(string)) (*checkup, error) {
 	ctx := c.Context
-	found := &checkup{findings: []audit.Finding{}}
+	found := &checkup{findings: []audit.Finding{}, unread: e.origin().Unread}
+	for _, kind := range []string{".seen", ""} {
+		data, _ := os.ReadFile(triesIn(store) + kind) // most have none
+		found.tries = append(found.tries, data...)
+	}
 	setup, err := e.setup(store).Findings(ctx)
 	if err != nil {
 		return nil, err
@@ -198,6 +200,10 @@ func (p printer) printCheckup(found *checkup) {
 		fmt.Fprintf(p.stdout, ", %d fixed", fixed)
 	}
 	fmt.Fprintln(p.stdout)
+	p.printTries("refused: ", found.tries)
+	if found.unread != "" {
+		fmt.Fprintln(p.stderr, plain.Line("note: an agent further above this command is not seen: "+found.unread))
+	}
 	if found.plans > 0 && !found.policy {
 		fmt.Fprintf(p.stderr, "note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; "+
 			"git wf policy set FILE makes one\n", policy.DefaultRoot)

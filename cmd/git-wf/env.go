@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/caller"
 	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
 	"gitwf/internal/fault"
@@ -31,9 +32,13 @@ type env struct {
 	dir         string // where the command was started
 	now         func() time.Time
 	program     string // absolute path of git-wf
-	interactive bool   // somebody is there to answer
+	interactive bool   // input and output are a terminal
 	looks       bool   // the command records or lands, so it looks whether git reaches the gate
 	lands       bool   // it leads to what lands
+	decides     bool   // it is a person's decision, and a person makes it
+	inOwnName   bool   // an agent reviews, in a role that the policy opens to it
+	args        []string
+	origin      func() caller.Origin // where the command comes from
 }
 
 // printer is where a command prints.
@@ -72,6 +77,9 @@ func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) erro
 		return err
 	}
 	if err := e.warnUnreached(ctx, store); err != nil {
+		return errors.Join(err, store.Close())
+	}
+	if err := e.noteTries(store); err != nil {
 		return errors.Join(err, store.Close())
 	}
 	store.Notice = func(text string) { fmt.Fprintln(e.stderr, plain.Line(text)) }
@@ -227,9 +235,14 @@ func (e *env) engine(c *cli.Context, store *gitstore.Store) (*engine.Engine, err
 	if err != nil {
 		return nil, err
 	}
+	throwaway, err := store.Throwaway(c.Context)
+	if err != nil {
+		return nil, err
+	}
 	agents := e.agentSet(c, store)
 	return &engine.Engine{
-		Store: store, Trust: trust, Policy: policy.Policy, Now: e.now, Environ: e.environ, Agents: agents,
+		Store: store, Trust: trust, Policy: policy.Policy, Throwaway: throwaway, Now: e.now, Environ: e.environ,
+		Agents:    agents,
 		Commands:  sync.OnceValues(func() ([]string, error) { return e.commandEnv(c.Context, store) }),
 		Secrets:   sync.OnceValue(func() secret.Mask { return e.mask(agents) }),
 		Templates: e.templates(store), Weights: func() (estimate.Weights, error) { return e.weights(store) },
@@ -244,12 +257,4 @@ func gateOf(ctx context.Context, store *gitstore.Store) (*gate.Gate, error) {
 		return nil, err
 	}
 	return gate.New(store, policy), nil
-}
-
-// inAttempt refuses an agent that is working on a task: only a person may decide.
-func (u user) inAttempt() error {
-	if task := u.getenv("WF_TASK"); task != "" {
-		return fault.Refused("", "not from inside the work on %s: this is a person's decision", task)
-	}
-	return nil
 }

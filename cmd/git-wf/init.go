@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/setup"
 )
@@ -19,6 +22,7 @@ func (e *env) initCommand() *cli.Command {
 			boolFlag("no-strict",
 				"judge only commits and pushes, not the moves of branches that --no-verify, a rebase or git update-ref makes"),
 			boolFlag("strict", "judge those moves too, after --no-strict"),
+			boolFlag("throwaway", "to try things out: anybody passes for a person, and no approval counts elsewhere"),
 			textFlag("server", "set up the bare repository in `DIR` to judge what is pushed to it", ""),
 			forceFlag(),
 		},
@@ -46,6 +50,11 @@ func (e *env) init(c *cli.Context, store *gitstore.Store) error {
 			return err
 		}
 	}
+	if c.Bool("throwaway") {
+		if err := makeThrowaway(c.Context, store); err != nil {
+			return err
+		}
+	}
 	changed, err := e.setUp(c, store)
 	switch {
 	case err != nil:
@@ -56,6 +65,19 @@ func (e *env) init(c *cli.Context, store *gitstore.Store) error {
 		fmt.Fprintln(e.stdout, "already set up; nothing changed")
 	}
 	return nil
+}
+
+// makeThrowaway makes the repository one for trying things out.
+func makeThrowaway(ctx context.Context, store *gitstore.Store) error {
+	plans, err := store.Plans(ctx)
+	if slices.ContainsFunc(plans, func(p gitstore.PlanRef) bool { return !p.ID.Throwaway() }) {
+		return fault.Refused("git init DIR && git -C DIR wf init --throwaway",
+			"there is a plan here already, whose approvals count: this is no repository to throw away")
+	}
+	if err == nil {
+		_, err = store.Git(ctx, "config", "--local", gitstore.ThrowawayKey, "true")
+	}
+	return err
 }
 
 // setUp makes the settings and installs the hooks; changed says that there was something to do.

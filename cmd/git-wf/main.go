@@ -11,9 +11,11 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
+	"gitwf/internal/caller"
 	"gitwf/internal/fault"
 
 	"golang.org/x/term"
@@ -29,10 +31,15 @@ const (
 func main() {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
-	os.Exit(mainExit())
+	os.Exit(mainExit(caller.Here))
 }
 
-func mainExit() int {
+// assumed makes a program that is built for tests take whoever runs it for a person, since tests run below whatever
+// began them: -ldflags "-X main.assumed=person".
+var assumed string
+
+// mainExit runs the program; origin finds out where it was called from.
+func mainExit(origin func(environ []string, terminal bool) caller.Origin) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() {
@@ -50,6 +57,12 @@ func mainExit() int {
 		user:    u, stdin: os.Stdin, dir: dir, now: time.Now, program: program(),
 		interactive: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
 	}
+	e.origin = sync.OnceValue(func() caller.Origin {
+		if assumed != "" {
+			return caller.Origin{Environ: []string{"WF_TASK=" + u.getenv("WF_TASK")}, Terminal: true}
+		}
+		return origin(e.environ, e.interactive)
+	})
 	return e.run(ctx, os.Args[1:])
 }
 

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/caller"
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -102,7 +104,7 @@ func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	case c.Bool("explain"):
 		return e.explainNext(c, eng, snap, want.Task)
 	}
-	if want.Agent, err = claimAgent(c, store, want.Claim); err != nil {
+	if want.Agent, err = e.claimAgent(c, store, want.Claim); err != nil {
 		return err
 	}
 	if want.Claim {
@@ -128,7 +130,7 @@ func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 }
 
 // claimAgent is the name under which a task is claimed.
-func claimAgent(c *cli.Context, store *gitstore.Store, claims bool) (string, error) {
+func (e *env) claimAgent(c *cli.Context, store *gitstore.Store, claims bool) (string, error) {
 	setting, name := "--agent", c.String("agent")
 	if name == "" && !c.IsSet("agent") {
 		settings, err := store.Settings(c.Context, claimAgentKey)
@@ -148,8 +150,8 @@ func claimAgent(c *cli.Context, store *gitstore.Store, claims bool) (string, err
 	if !claims {
 		return "", nil // looking needs no name
 	}
-	person, err := store.Person(c.Context)
-	return person.Name, err
+	maker, err := e.maker(c.Context, store)
+	return maker.Name, err
 }
 
 func (p printer) renewClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want engine.Wanted) error {
@@ -279,6 +281,7 @@ type explained struct {
 	asks   []engine.Wait // about persons' versions whose inputs have changed
 	at     string        // what commands need here to be about this plan: --plan ID, where it is not the active one
 	next   []string      // the commands with which the plan goes on or, once it is done, lands
+	person bool          // a person's were left out of these: an agent reads them
 }
 
 // explain finds out what each open task waits for.
@@ -319,7 +322,25 @@ func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Sn
 	for i, command := range x.next {
 		x.next[i] = x.here(command)
 	}
+	if e.caller().Kind == caller.Agent {
+		x.forAgent()
+	}
 	return x, err
+}
+
+// forAgent leaves out what is a person's decision.
+func (x *explained) forAgent() {
+	for _, list := range [][]engine.Wait{x.waits, x.open, x.asks} {
+		for i := range list {
+			list[i].Command = withoutPersons(list[i].Command)
+		}
+	}
+	for i := range x.seats {
+		x.seats[i].Command = withoutPersons(x.seats[i].Command)
+	}
+	before := len(x.next)
+	x.next = slices.DeleteFunc(x.next, func(command string) bool { return withoutPersons(command) != command })
+	x.person = len(x.next) < before
 }
 
 // here are commands as they have to be typed here.

@@ -43,7 +43,7 @@ func (e *env) notesCommand() *cli.Command {
 }
 
 func (e *env) note(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	if task := e.getenv("WF_TASK"); task != "" {
+	if task := e.caller().Task; task != "" {
 		return fault.Refused("put it into notes of your reply; git wf agents schema has its form",
 			"not from inside the work on %s: a note of an agent comes with its reply", plain.Line(task))
 	}

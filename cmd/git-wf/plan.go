@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/caller"
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -50,9 +51,6 @@ func (e *env) planCommand() *cli.Command {
 func (e *env) plan(c *cli.Context) error {
 	if c.Bool("schema") {
 		_, err := e.stdout.Write(plandoc.Schema())
-		return err
-	}
-	if err := e.inAttempt(); err != nil {
 		return err
 	}
 	file, sentence := c.String("file"), strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
@@ -229,6 +227,9 @@ func (e *env) planned(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 	all, err := eng.Waits(c.Context, snap, s)
 	if err != nil {
 		return err
+	}
+	if e.caller().Kind == caller.Agent {
+		(&explained{waits: all}).forAgent()
 	}
 	var waits []engine.Wait // of planning
 	for _, w := range all {

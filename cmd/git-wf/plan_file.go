@@ -209,7 +209,8 @@ func (e *env) createPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	return e.planOutcome(c, store, eng, state, plan.PlanTaskID, planFromFile)
 }
 
-// tryLines trusts the command lines of a file that a person hands in, and tries its criteria on an empty candidate.
+// tryLines trusts the command lines of a file that a person hands in, and tries its criteria on an empty candidate. An
+// agent's lines wait for a person.
 func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	missing, err := eng.MissingPaths(c.Context, d)
 	if err != nil {
@@ -225,6 +226,14 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 		fmt.Fprintln(e.stderr, "warning: "+text)
 	}
 	fresh := eng.UntrustedIn(d)
+	person, err := e.mayDecide(c.Context, eng.Store)
+	if err != nil {
+		return err
+	}
+	if !person {
+		e.showLines(fresh, "not trusted here until a person runs git wf trust")
+		return nil
+	}
 	e.showLines(fresh, "trusted on this machine because you hand this file in")
 	green, err := e.redFirst(c, eng, d)
 	if err != nil {

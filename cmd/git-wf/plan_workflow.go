@@ -129,7 +129,7 @@ func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.
 	if err != nil {
 		return nil, err
 	}
-	if e.interactive && !c.Bool("json") {
+	if e.asks() && !c.Bool("json") {
 		if err := e.askParams(c.Context, w, sentence, facts, set); err != nil {
 			return nil, err
 		}

@@ -132,9 +132,6 @@ func (e *env) changePolicy(
 }
 
 func (e *env) appendPolicy(c *cli.Context, store *gitstore.Store, subject string, ev gitstore.PolicyEvent) error {
-	if err := e.inAttempt(); err != nil {
-		return err
-	}
 	_, err := store.AppendPolicy(c.Context, e.now(), func(p *gitstore.Policy) (plan.Change, error) {
 		change, err := ev(p)
 		change.Subject = "policy: " + subject

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/caller"
 	"gitwf/internal/check"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
@@ -67,6 +68,9 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return err
 	}
 	person, err := store.Person(c.Context)
+	if e.inOwnName {
+		person, err = e.maker(c.Context, store)
+	}
 	if err != nil {
 		return err
 	}
@@ -83,6 +87,10 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return err
 	}
 	defer r.End()
+	if e.inOwnName && r.Subject.Artifact.Agent == person.Name {
+		return fault.Refused("git wf review "+string(t.TaskID)+", by somebody else",
+			"%s made this version, and no agent reviews its own", person.Name)
+	}
 	if want, newest := c.String("artifact"), r.Subject.Artifact.ArtifactID; want != "" && want != newest {
 		return fault.Refused("git wf show "+string(t.TaskID),
 			"%s: the newest version is %s, not %s", t.TaskID, newest, plain.Line(want))
@@ -190,7 +198,7 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 // fillForm has the user fill in the form, in the file path, with the editor that git would start. The file stays until
 // its content is recorded.
 func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form string) (check.Opinion, error) {
-	if !e.interactive && e.getenv("GIT_EDITOR") == "" {
+	if e.caller().Kind != caller.Person { // an editor may be set where nobody is
 		return check.Opinion{}, usage("no verdict, and no terminal to ask on: add --approve or --reject")
 	}
 	if err := os.WriteFile(path, []byte(form), 0o666); err != nil {

@@ -220,6 +220,9 @@ func (p printer) printNext(x explained) {
 	for _, command := range x.next {
 		fmt.Fprintln(p.stdout, "next: "+plain.Line(command))
 	}
+	if x.person {
+		fmt.Fprintln(p.stdout, "next: a person decides")
+	}
 }
 
 // printNextOf is printNext after something was recorded in the plan.

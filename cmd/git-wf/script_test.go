@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"gitwf/internal/caller"
 	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
 	"gitwf/internal/repotest/tool"
@@ -30,7 +31,35 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(repotest.InMemory{M: m}, map[string]func(){"git-wf": main, "watch-panics": watchThatPanics, "approves": approveAll})
+	testscript.Main(repotest.InMemory{M: m}, map[string]func(){
+		"git-wf": asCaller, "watch-panics": watchThatPanics, "approves": approveAll})
+}
+
+// aPerson is where a person's command comes from.
+func aPerson() caller.Origin { return caller.Origin{Terminal: true} }
+
+// asCaller is the program, called by whom the script says in the variable CALLER: a person, unless it says otherwise.
+// The tests may run below an agent themselves.
+//
+//	below X=1     a person's terminal, but an ancestor has X=1 in its environment
+//	job           nobody's mark, and no terminal
+//	hidden        a person, whose ancestors can't be read
+//	real          whoever it is
+func asCaller() {
+	os.Exit(mainExit(func(environ []string, terminal bool) caller.Origin {
+		o := caller.Origin{Environ: environ, Terminal: true}
+		switch who, mark, _ := strings.Cut(os.Getenv("CALLER"), " "); who {
+		case "below":
+			o.Ancestors = []caller.Process{{PID: 5, Name: "sh", Environ: []string{mark}}}
+		case "job":
+			o.Terminal = false
+		case "hidden":
+			o.Unread = "process 4 is another user's"
+		case "real":
+			return caller.Here(environ, terminal)
+		}
+		return o
+	}))
 }
 
 // approveAll is a reviewer who finds nothing wrong, for scripts that are about something else.

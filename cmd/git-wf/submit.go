@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -61,7 +62,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 			return usage("submit %s: %w", name, err)
 		}
 	}
-	person, err := store.Person(c.Context)
+	person, err := e.maker(c.Context, store)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	ctx, end := e.metered(c)
 	done, err := eng.Submit(ctx, snap.ID, engine.Submission{
 		Task: t.TaskID, Paths: e.absoluteAll(c.Args().Tail()), Person: person, Claim: c.Int("claim"),
-		Message: c.String("message"), Session: e.getenv("WF_SESSION"),
+		Message: c.String("message"), Session: cmp.Or(e.getenv("WF_SESSION"), e.caller().Session),
 		Commit: c.String("commit"), Worktree: c.Bool("worktree"),
 	})
 	end()
@@ -107,7 +108,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 // settle does what needs neither an agent nor a maker, for who works outside of a run. What the command has recorded
 // stands, whatever becomes of this.
 func (e *env) settle(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) {
-	if e.inAttempt() != nil {
+	if e.caller().Task != "" {
 		return // the run that has started the attempt does it
 	}
 	eng.Report = e.progress(c.Bool("json"))

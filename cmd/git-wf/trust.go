@@ -31,7 +31,7 @@ func (e *env) trustCommand() *cli.Command {
 			boolFlag("code", "let trusted lines run code that a task of any plan has just changed here"),
 		},
 		Action: func(c *cli.Context) error {
-			if c.Bool("code") {
+			if c.Bool("code") && !c.Bool("list") {
 				return e.onStore(e.trustCode)(c)
 			}
 			return e.onPlan(wholePlan, e.trust)(c)
@@ -78,7 +78,7 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	}
 	ok := c.Bool("yes")
 	if !ok {
-		if !e.interactive {
+		if !e.asks() {
 			return fault.Waiting("git wf trust in a terminal; or, after git wf trust --list, git wf trust --yes",
 				"%s not trusted yet, and nobody is here to ask", engine.CountUntrusted(fresh))
 		}

@@ -41,9 +41,6 @@ func (e *env) uiCommand() *cli.Command {
 }
 
 func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
-	if err := e.inAttempt(); err != nil && !c.Bool("read-only") {
-		return err
-	}
 	id := plan.ID("")
 	if c.IsSet("plan") {
 		if id, err = planID(c, store); err != nil {

@@ -200,7 +200,7 @@ func (w *vendorRun) ends(want int, args ...string) string {
 	var out, errs bytes.Buffer
 	e := &env{stdin: strings.NewReader(""), printer: printer{stdout: &out, stderr: &errs}, dir: w.dir, now: time.Now,
 		user:    user{w.environ},
-		program: "git-wf"}
+		program: "git-wf", origin: aPerson}
 	ctx, cancel := context.WithTimeout(w.t.Context(), 9*time.Minute)
 	defer cancel()
 	if code := e.run(ctx, args); code != want {

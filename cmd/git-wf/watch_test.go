@@ -18,7 +18,7 @@ func watchThatPanics() {
 		panic(err)
 	}
 	defer screen.Close()
-	w := &watcher{env: &env{now: time.Now}, screen: screen, model: &watch.Model{}, found: make(chan func())}
+	w := &watcher{env: &env{now: time.Now, origin: aPerson}, screen: screen, model: &watch.Model{}, found: make(chan func())}
 	w.aside(ctx, func() func() {
 		time.Sleep(100 * time.Millisecond)
 		var none []int

@@ -26,7 +26,7 @@ func TestWorkflowAsksForParams(t *testing.T) {
 	run := func(answers string, args ...string) (code int, out, errOut string) {
 		var stdout, stderr bytes.Buffer
 		e := &env{stdin: strings.NewReader(answers), printer: printer{stdout: &stdout, stderr: &stderr}, dir: dir,
-			now: time.Now, user: user{os.Environ()}, interactive: true}
+			now: time.Now, user: user{os.Environ()}, interactive: true, origin: aPerson}
 		code = e.run(t.Context(), append([]string{"plan", "--workflow", "brainstorm", "--dry-run", "a novel architecture"}, args...))
 		return code, stdout.String(), stderr.String()
 	}

@@ -99,13 +99,14 @@ func (l *Lab) furnish(ctx context.Context) error {
 	return nil
 }
 
-// Build compiles git-wf; flags come before the package.
+// Build compiles git-wf, for which whoever runs it is a person; flags come before the package.
 func Build(ctx context.Context, to string, flags ...string) error {
 	dir, err := module(ctx)
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-o", to}, flags...), "./cmd/git-wf")...)
+	args := append([]string{"build", "-ldflags", "-X main.assumed=person", "-o", to}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/git-wf")...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build git-wf: %w\n%s", err, out)

@@ -130,19 +130,24 @@ func (t *Trust) add(entries []string) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(t.path), 0o777); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(t.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, entry := range entries {
 		t.lines[entry] = true
 	}
-	// The first newline ends a line that a killed writer left unfinished; an empty line trusts nothing.
-	_, err = f.WriteString("\n" + strings.Join(entries, "\n") + "\n")
+	return AppendLines(t.path, entries...)
+}
+
+// AppendLines adds lines to a file below the git directory.
+func AppendLines(file string, lines ...string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	// The first newline ends a line that a killed writer left unfinished; an empty line says nothing.
+	_, err = f.WriteString("\n" + strings.Join(lines, "\n") + "\n")
 	return errors.Join(err, f.Close())
 }

@@ -12,6 +12,7 @@ const (
 	ExitRefused      = 1   // the gate said no, a task failed
 	ExitUsage        = 2   // wrong usage, bad input
 	ExitWaiting      = 3   // a person has to act
+	ExitPerson       = 4   // a person decides this, and it was no person who tried
 	ExitNoRepository = 128 // as git itself
 	ExitInterrupted  = 130
 )

@@ -29,6 +29,9 @@ type Policy struct {
 	NoWaivers     bool       `json:"no_waivers"`
 	PlanReviewers []string   `json:"plan_reviewers"` // agents and people who must approve a plan besides plan-review
 
+	// The roles that agents which no run has started may review in, by the agent's name
+	AgentRoles map[string][]string `json:"agent_roles,omitempty"`
+
 	EachCriterion bool       `json:"each_criterion,omitempty"` // nobody approves as a whole
 	Changes       Changes    `json:"changes,omitzero"`         // code that only approved changes may alter
 	Prune         PruneRules `json:"prune,omitzero"`           // how much a prune keeps, and whose decision it is

@@ -101,7 +101,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	to := filepath.Join(programDir, "git-wf")
-	if out, err := exec.Command("go", "build", "-o", to, "gitwf/cmd/git-wf").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags", "-X main.assumed=person", "-o", to, "gitwf/cmd/git-wf").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build git-wf: %w\n%s", err, out)
 	}
 	return to, nil

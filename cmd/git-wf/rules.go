@@ -1,0 +1,73 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// rule is what holds for a command whoever carries it out.
+type rule struct {
+	// looks: it records or lands something, or shows its status, so it checks whether git still reaches the gate: other
+	// tools set core.hooksPath or rewrite hooks, and nobody would notice that nothing is judged any more
+	looks bool
+	// lands: it leads to what lands, and says so where the gate was never installed, as in a fresh clone
+	lands   bool
+	outside when // it is refused inside of an attempt, whose run does what there is to do
+	person  when // it is a person's decision, and refused to agents
+}
+
+// when says with which flags a rule holds: "" never, "*" always, "a|b" with one of these, "!a" without this one.
+type when string
+
+func (w when) holds(set func(flag string) bool) bool {
+	without, not := strings.CutPrefix(string(w), "!")
+	if not {
+		return !set(without)
+	}
+	return w == "*" || w != "" && slices.ContainsFunc(strings.Split(string(w), "|"), set)
+}
+
+// decision is the rule of a command that is a person's decision.
+var decision = rule{looks: true, person: "*"}
+
+// rules are those of the commands that have any, by their words. A command without has that of the one it is part of.
+var rules = map[string]rule{
+	"next": {looks: true}, "submit": {looks: true}, "status": {looks: true}, "switch": {looks: true},
+	"checkout": {looks: true},
+	"plan":     {looks: true, lands: true, outside: "!schema"},
+	"add":      {looks: true, outside: "*"}, "do": {looks: true, outside: "*"}, "rerun": {looks: true, outside: "*"},
+	"pause": {looks: true, outside: "*"}, "resume": {looks: true, outside: "*"},
+	"doctor": {outside: "fix|mask"}, "hooks install": {outside: "*"},
+
+	"review": decision, "answer": decision, "waive": decision, "retry": decision, "abandon": decision,
+	"split": decision, "undo": decision, "complete": decision, "trust": {person: "!list"}, "prune": {looks: true, person: "!dry-run"},
+	"land": {looks: true, lands: true, person: "*"}, "export": {looks: true, lands: true, person: "commit"},
+	"run": {looks: true, lands: true, outside: "*", person: "land"},
+
+	"policy": decision, "policy show": {looks: true}, "policy log": {looks: true},
+	"ui": {person: "!read-only"}, "hooks uninstall": {person: "*"},
+	"init": {outside: "!throwaway", person: "no-strict"},
+}
+
+// forPerson reports whether one of the command lines that a text names is a person's decision.
+func forPerson(text string) bool {
+	for _, line := range strings.Split(text, "git wf ")[1:] {
+		line, _, _ = strings.Cut(line, "git ")
+		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,;:)\n", r) })
+		set := func(flag string) bool { return slices.Contains(words, "--"+flag) }
+		for n := min(2, len(words)); n > 0; n-- {
+			if r, ok := rules[strings.Join(words[:n], " ")]; ok {
+				if r.person.holds(set) {
+					return true
+				}
+				break
+			}
+		}
+	}
+	return false
+}
+
+// withoutPersons leaves out of commands, which semicolons part, those that are a person's decision.
+func withoutPersons(commands string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(commands, "; "), forPerson), "; ")
+}
