@@ -6,7 +6,8 @@
 //	go run -C bench ./chaos -every 10 points      # every tenth call of each step, with every fault
 //	go run -C bench ./chaos -n 100000 gate        # generated pushes, judged by the gate and by a slow checker
 //	go run -C bench ./chaos -n 20000 people       # what a team of three does, which nobody may refuse
-//	go run -C bench ./chaos -n 1000 code          # histories of code that lands as approved changes, and attacks on them
+//	go run -C bench ./chaos -n 100000 code        # pushes of protected code, judged by the gate and by counting lines
+//	go run -C bench ./chaos -n 20000 steps        # legal steps with it: none is refused without a hint that leads on
 //
 // It decides how often. The packages internal/chaostest and internal/attacktest decide what a fault is and what must
 // hold after it.

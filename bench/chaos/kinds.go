@@ -231,17 +231,24 @@ func (b *bench) people(ctx context.Context) {
 	})
 }
 
-// code lets people and agents land approved changes, and attacks what they made.
+// code lets people land approved changes, and attacks what they made.
 func (b *bench) code(ctx context.Context) {
-	const kind = "a history of code that lands through the gate"
-	c := attacktest.NewCodes(b.stages.Lab)
-	c.Keep = b.keep
+	b.codes(ctx, "a generated push of protected code", attacktest.NewCodes(b.stages.Lab))
+}
+
+// steps does what people do with protected code, and carries out what a refusal says.
+func (b *bench) steps(ctx context.Context) {
+	b.codes(ctx, "a legal step with protected code", attacktest.NewSteps(b.stages.Lab))
+}
+
+func (b *bench) codes(ctx context.Context, kind string, c *attacktest.Codes) {
+	c.Keep, c.Jobs = b.keep, b.jobs
 	c.Log = func(t attacktest.CodeTally) { fmt.Fprintf(b.log, "%s: %s\n", kind, t) }
 	b.count(ctx, kind, func() (int, error) {
-		t, err := c.Work(ctx, b.seed, b.n)
+		t, err := c.Work(ctx, b.seed, b.world, b.n)
 		for _, d := range t.Differences {
 			b.found(kind, d)
 		}
-		return t.Histories, err
+		return t.Pushes, err
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -27,6 +28,8 @@ type options struct {
 	keep   string
 	step   string
 	fault  int
+	world  int
+	jobs   int
 }
 
 // row is the result of one kind of fault.
@@ -63,6 +66,7 @@ var kinds = []struct {
 	{"gate", (*bench).gate},
 	{"people", (*bench).people},
 	{"code", (*bench).code},
+	{"steps", (*bench).steps},
 }
 
 func main() {
@@ -74,10 +78,12 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 10, "crowd, maintenance: rounds")
 	flag.IntVar(&o.cuts, "cuts", 200, "power: cuts")
 	flag.IntVar(&o.every, "every", 1, "points: only every so-manieth call")
-	flag.IntVar(&o.n, "n", 1000, "gate, people, code: pushes, operations, or histories")
-	flag.StringVar(&o.keep, "keep", "", "gate, people, code: copy the repositories of what is found below this directory")
+	flag.IntVar(&o.n, "n", 1000, "gate, people, code, steps: pushes, operations, or steps")
+	flag.StringVar(&o.keep, "keep", "", "gate, people, code, steps: copy the repositories of what is found there")
 	flag.StringVar(&o.step, "step", "", "points: only this step")
 	flag.IntVar(&o.fault, "fault", 0, "points: only the fault of this number, from 1")
+	flag.IntVar(&o.world, "world", -1, "code, steps: only the world of this number, from 0, as a finding names it")
+	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "code, steps: worlds at a time")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	program := flag.String("git-wf", "", "break this program instead of building one")
 	flag.Usage = func() {

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(repotest.InMemory{M: m}.Run()) }
 
-// The short form of go run -C bench ./chaos gate people.
+// The short form of go run -C bench ./chaos gate people code.
 func TestAttack(t *testing.T) {
 	for _, kv := range os.Environ() { // the gate runs git in this process, too
 		if name, _, _ := strings.Cut(kv, "="); strings.HasPrefix(name, "GIT_") || strings.HasPrefix(name, "WF_") {
@@ -43,20 +43,10 @@ func TestAttack(t *testing.T) {
 			t.Error(d)
 		}
 	})
+	t.Run("the checker of code reads what git prints", func(t *testing.T) { codeCheckerReads(t, lab) })
 	t.Run("the checker of code sees", func(t *testing.T) { codeCheckerSees(t, lab) })
-	t.Run("the gate agrees about code", func(t *testing.T) {
-		c := NewCodes(lab)
-		tally, err := c.Work(t.Context(), 1, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tally.Taken < 20 || tally.Scripts == 0 || total(tally.Attacks) < 15 {
-			t.Errorf("too little was tried: %s", tally)
-		}
-		for _, d := range tally.Differences {
-			t.Error(d)
-		}
-	})
+	t.Run("the gate agrees about code", func(t *testing.T) { codeGateAgrees(t, lab) })
+	t.Run("people are let work on code", func(t *testing.T) { codePeopleAreLetWork(t, lab) })
 	t.Run("people are let work", func(t *testing.T) {
 		r, err := NewPeople(lab).Work(t.Context(), 1, 40)
 		if err != nil {
@@ -96,28 +86,4 @@ func checkerSees(t *testing.T, g Gates) {
 	for _, want := range unseen {
 		t.Errorf("%q was not seen in %d pushes", want, most*g.Each)
 	}
-}
-
-// Without a gate, the checker must take what people do with approved changes, and see each kind of attack.
-func codeCheckerSees(t *testing.T, lab *chaostest.Lab) {
-	c := NewCodes(lab)
-	c.blind = true
-	legal, beyond := 0, 0
-	const most = 20
-	for seed := uint64(1); len(c.kinds) > 0 && seed <= most; seed++ {
-		tally, err := c.Work(t.Context(), seed, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.kinds = slices.DeleteFunc(slices.Clone(c.kinds), func(a attack) bool { return tally.Attacks[a.name] > 0 })
-		c.Attacks = 40
-		legal, beyond = legal+total(tally.Legal), beyond+total(tally.Beyond)
-	}
-	if beyond*25 > legal {
-		t.Errorf("the checker takes %d of %d operations for attacks", beyond, legal)
-	}
-	for _, a := range c.kinds {
-		t.Errorf("%q was not seen in %d histories", a.name, most*8)
-	}
-	t.Logf("%d of %d operations are not what a sequence of changes yields", beyond, legal)
 }

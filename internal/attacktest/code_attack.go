@@ -3,6 +3,7 @@ package attacktest
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -28,7 +29,6 @@ func plain(make func(*codeWorld, string) string) func(*codeWorld) (string, []mov
 
 var attacksOf = []attack{
 	{"one line", plain((*codeWorld).line)},
-	{"one line", plain((*codeWorld).line)},
 	{"one line in a landing", plain((*codeWorld).lineInLanding)},
 	{"one line in a landing taken back", plain((*codeWorld).lineInRevert)},
 	{"a file more", plain((*codeWorld).extra)},
@@ -48,13 +48,32 @@ var attacksOf = []attack{
 	{"a version nobody approved", plain(func(w *codeWorld, tree string) string {
 		return w.version(tree, w.unapproved())
 	})},
+	{"a version set aside", plain((*codeWorld).aside)},
+	{"a version of one person and the engine", plain((*codeWorld).engine)},
 	{"a version of another repository", plain(func(w *codeWorld, tree string) string {
 		return w.version(tree, w.theirs)
 	})},
 	{"a version beside another", plain((*codeWorld).beside)},
 	{"a change twice", plain((*codeWorld).again)},
-	{"one forward, one back", plain((*codeWorld).both)},
 	{"a change taken back that is not there", plain((*codeWorld).notThere)},
+	{"an earlier change once more", (*codeWorld).onceMore},
+	{"a back door that an approved change removes", plain((*codeWorld).backDoor)},
+	{"a back door in the place of a change", (*codeWorld).backDoorBeside},
+	{"a change after its undo", (*codeWorld).afterUndo},
+	{"an undo taken back", (*codeWorld).undoBack},
+	{"a copy", plain((*codeWorld).copied)},
+	{"a rename", plain((*codeWorld).renamed)},
+	{"lines in another order", plain((*codeWorld).reordered)},
+	{"lines elsewhere", plain((*codeWorld).elsewhereLine)},
+	{"a merge along a rename from outside", (*codeWorld).mergeRename},
+	{"a merge along a rename of another root", (*codeWorld).mergeSeed},
+	{"what others had when the protection was widened", (*codeWorld).widened},
+	{"what others had, with the widened protection", (*codeWorld).widenedWith},
+	{"a link or submodule where a wildcard goes through", plain((*codeWorld).through)},
+	{"attributes", plain((*codeWorld).attributesFile)},
+	{"modules", plain((*codeWorld).modules)},
+	{"a criss-cross that loses a landing", (*codeWorld).crissCross},
+	{"an octopus with more", (*codeWorld).octopusMore},
 	{"lines at both sides", plain((*codeWorld).attributes)},
 	{"one side of a merge", (*codeWorld).oneSide},
 	{"a line in a merge", (*codeWorld).lineInMerge},
@@ -66,7 +85,6 @@ var attacksOf = []attack{
 	{"without a parent", (*codeWorld).orphan},
 	{"a forged landing record", (*codeWorld).forgedLanding},
 	{"with a baseline that exempts it", (*codeWorld).baseline},
-	{"an older parent", (*codeWorld).olderParent},
 }
 
 // legitimate returns a commit to start from: a tip of the server or the clone, or any that was accepted.
@@ -79,12 +97,11 @@ func (w *codeWorld) legitimate() string {
 		p = w.world.server
 	}
 	var all []string
-	for ref, id := range p.oracle.refs {
+	for _, ref := range slices.Sorted(maps.Keys(p.oracle.refs)) {
 		if strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/heads/wf/") {
-			all = append(all, id)
+			all = append(all, p.oracle.refs[ref])
 		}
 	}
-	slices.Sort(all)
 	return all[w.IntN(len(all))]
 }
 
@@ -130,7 +147,7 @@ func (w *codeWorld) deliver(tip string) (*place, []move) {
 // text returns a text file that is protected.
 func (w *codeWorld) text(tree string, among files) string {
 	var all []string
-	for p, what := range w.oracle.of(tree).protected() {
+	for p, what := range w.protected(tree) {
 		if isRegular(what) && (among == nil || among[p] != "") {
 			all = append(all, p)
 		}
@@ -161,11 +178,12 @@ func (w *codeWorld) lineInLanding(tree string) string {
 	return w.lineAt(trees[len(trees)-1], w.text(trees[len(trees)-1], c.b))
 }
 
-// back returns a change that can be taken back, and the tree without it.
+// back returns a change that is there, and the tree without it.
 func (w *codeWorld) back(tree string) (*codeChange, string) {
-	for _, c := range w.approved(w.world.client) {
-		if _, ok := w.oracle.step(w.oracle.of(tree).protected(), c, true, false); ok {
-			if next := w.apply(tree, c, true); next != "" {
+	have := w.hasTree(tree).have
+	for _, task := range slices.Sorted(maps.Keys(have)) {
+		if c := have[task]; c != none && w.chance(60) {
+			if next := w.apply(tree, c, true); next != "" && next != tree {
 				return c, next
 			}
 		}
@@ -188,11 +206,15 @@ func (w *codeWorld) extra(tree string) string {
 }
 
 func (w *codeWorld) any(tree string) string {
-	all := slices.Sorted(maps.Keys(w.oracle.of(tree).protected()))
+	all := slices.Sorted(maps.Keys(w.protected(tree)))
 	if len(all) == 0 {
 		return ""
 	}
 	return all[w.IntN(len(all))]
+}
+
+func (w *codeWorld) protected(tree string) files {
+	return w.oracle.protected(w.oracle.of(tree), w.facts(w.world.client).patterns)
 }
 
 func (w *codeWorld) less(tree string) string {
@@ -332,16 +354,33 @@ func (w *codeWorld) whole(tree string) string {
 	return w.put(tree, want)
 }
 
-// unapproved returns the versions that no review approved as far as the server knows.
+// unapproved returns the versions that nobody approved as far as the server and the clone know.
 func (w *codeWorld) unapproved() []*codeChange {
 	good := map[string]bool{}
 	for _, p := range []*place{w.world.client, w.world.server} {
-		w.oracle.refs = p.oracle.refs
-		for _, c := range w.oracle.changes() {
-			good[c.String()] = good[c.String()] || c.ever
+		for _, c := range append(slices.Clone(w.facts(p).versions), w.facts(p).undos...) {
+			good[c.String()] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(w.every), func(c *codeChange) bool { return good[c.String()] && c.now })
+	return slices.DeleteFunc(slices.Clone(w.every), func(c *codeChange) bool { return good[c.String()] })
+}
+
+// aside lands a version that was approved and is set aside, as a cherry-pick would.
+func (w *codeWorld) aside(tree string) string {
+	return w.version(tree, slices.DeleteFunc(slices.Clone(w.facts(w.world.client).versions),
+		func(c *codeChange) bool { return c.now }))
+}
+
+// engine lands a version that too few people approve: the engine is nobody.
+func (w *codeWorld) engine(tree string) string {
+	return w.version(tree, slices.DeleteFunc(w.unapproved(), func(c *codeChange) bool {
+		tip := w.world.client.oracle.refs["refs/workflow/"+c.plan]
+		if tip == "" {
+			return true
+		}
+		word := w.oracle.words(w.treeOf(tip), c.task, c.version)
+		return !word["checks"] || len(word) < 2
+	}))
 }
 
 func (w *codeWorld) version(tree string, of []*codeChange) string {
@@ -353,21 +392,20 @@ func (w *codeWorld) version(tree string, of []*codeChange) string {
 
 // beside applies a version where another one of its task is.
 func (w *codeWorld) beside(tree string) string {
+	have := w.hasTree(tree).have
 	for range 10 {
-		a, b := w.pair(func(a, b *codeChange) bool { return a.task == b.task && a.plan == b.plan && a.ever && b.ever })
-		if a == nil {
-			return ""
+		c := w.every[w.IntN(len(w.every))]
+		if there := have[c.key()]; there == nil || there == none || there.version == c.version {
+			continue
 		}
-		if _, there := w.oracle.step(w.oracle.of(tree).protected(), a, true, false); there {
-			if next := w.apply(tree, b, false); next != "" {
-				return next
-			}
+		if next := w.apply(tree, c, false); next != "" {
+			return next
 		}
 	}
 	return ""
 }
 
-// again applies a change that is there.
+// again has the lines of a change that is there once more.
 func (w *codeWorld) again(tree string) string {
 	c, _ := w.back(tree)
 	if c == nil {
@@ -376,7 +414,7 @@ func (w *codeWorld) again(tree string) string {
 	if next := w.apply(tree, c, false); next != "" && next != tree {
 		return next
 	}
-	want := files{} // its lines once more
+	want := files{}
 	for p, what := range c.b {
 		before, after := c.a[p], w.oracle.of(tree)[p]
 		if before == "" || !isRegular(before) || !isRegular(after) {
@@ -393,16 +431,301 @@ func (w *codeWorld) again(tree string) string {
 	return w.put(tree, want)
 }
 
-// both takes a change back and applies another in one commit.
-func (w *codeWorld) both(tree string) string {
-	_, next := w.back(tree)
-	if next == "" {
-		return ""
+// chain lands versions of tasks on a commit, one after the other, each approved; "" if one can't.
+func (w *codeWorld) chain(tip string, keys ...string) string {
+	for _, key := range keys {
+		next := ""
+		for _, c := range w.approved(w.world.client) {
+			if c.key() == key && next == "" {
+				if tree := w.on(w.treeOf(tip), c); tree != "" {
+					next = w.git.commit(tree, []string{tip}, landMessage(c))
+				}
+			}
+		}
+		if have := w.has(tip).have[key]; next == "" && have != nil && have != none {
+			next = tip
+		}
+		if tip = next; tip == "" {
+			return ""
+		}
 	}
-	if all, trees := w.apt(next, 1); len(all) > 0 {
-		return trees[0]
+	return tip
+}
+
+// onceMore picks a landing again after an approved change moved its lines.
+func (w *codeWorld) onceMore() (string, []move) {
+	tip := w.chain(w.legitimate(), "WFS-code CODE-1", "WFS-code CODE-6")
+	if tip == "" {
+		return "", nil
+	}
+	for _, c := range w.facts(w.world.client).tasks["WFS-code CODE-1"] {
+		if next := w.apply(w.treeOf(tip), c, false); next != "" && next != w.treeOf(tip) {
+			return w.git.commit(next, []string{tip}, landMessage(c)), nil
+		}
+	}
+	return "", nil
+}
+
+// ghosts are the approved changes that remove what never was there.
+func (w *codeWorld) ghosts() []*codeChange {
+	return slices.DeleteFunc(slices.Clone(w.facts(w.world.client).versions), func(c *codeChange) bool {
+		return c.plan != "WFS-ghost"
+	})
+}
+
+// backDoor takes a change back that never landed, and that removes what never was there.
+func (w *codeWorld) backDoor(tree string) string {
+	if all := w.ghosts(); len(all) > 0 {
+		return w.apply(tree, all[w.IntN(len(all))], true)
 	}
 	return ""
+}
+
+// backDoorBeside lands such a change where it does something else, too, and takes it back as it was approved.
+func (w *codeWorld) backDoorBeside() (string, []move) {
+	tip := w.legitimate()
+	for _, c := range w.ghosts() {
+		next := w.apply(w.treeOf(tip), c, false)
+		if next == "" || next == w.treeOf(tip) {
+			continue
+		}
+		landed := w.git.commit(next, []string{tip}, landMessage(c))
+		if with := w.apply(next, c, true); with != "" {
+			return w.git.commit(with, []string{landed}, fmt.Sprintf("Revert \"x\"\n\nThis reverts commit %s.\n", landed)), nil
+		}
+	}
+	return "", nil
+}
+
+// undone returns a commit after an approved undo, the commit before it, and the version that it took back for good.
+func (w *codeWorld) undone() (before, after string, c *codeChange) {
+	f := w.facts(w.world.client)
+	for _, u := range f.undos {
+		task, version, _ := strings.Cut(u.undoes, "@")
+		for _, c := range f.tasks[task] {
+			if c.version != version {
+				continue
+			}
+			before = w.legitimate()
+			if w.has(before).have[task] == none {
+				if tree := w.apply(w.treeOf(before), c, false); tree != "" {
+					before = w.git.commit(tree, []string{before}, landMessage(c))
+				}
+			}
+			if w.has(before).have[task] != c {
+				continue
+			}
+			if tree := w.apply(w.treeOf(before), u, false); tree != "" && tree != w.treeOf(before) {
+				return before, w.git.commit(tree, []string{before}, landMessage(u)), c
+			}
+		}
+	}
+	return "", "", nil
+}
+
+func (w *codeWorld) afterUndo() (string, []move) {
+	_, after, c := w.undone()
+	if c == nil {
+		return "", nil
+	}
+	if w.chance(40) { // with something in between
+		after = w.git.commit(w.docs(w.treeOf(after)), []string{after}, "a document\n")
+	}
+	if tree := w.apply(w.treeOf(after), c, false); tree != "" {
+		return w.git.commit(tree, []string{after}, landMessage(c)), nil
+	}
+	return "", nil
+}
+
+func (w *codeWorld) undoBack() (string, []move) {
+	before, after, _ := w.undone()
+	if after == "" {
+		return "", nil
+	}
+	if w.chance(40) { // by a merge of the branch that has it
+		other := w.git.commit(w.docs(w.treeOf(before)), []string{before}, "a document\n")
+		tree := w.docs(w.treeOf(before))
+		return w.git.commit(tree, []string{after, other}, "Merge branch 'other'\n"), nil
+	}
+	message := fmt.Sprintf("Revert \"x\"\n\nThis reverts commit %s.\n", after)
+	return w.git.commit(w.treeOf(before), []string{after}, message), nil
+}
+
+func (w *codeWorld) copied(tree string) string {
+	p := w.any(tree)
+	if p == "" {
+		return ""
+	}
+	mode, id := w.git.at(tree, p)
+	return w.git.set(tree, []string{"src/copy.txt", "src/lib/" + path.Base(p), "pkg/y/code/n.txt"}[w.IntN(3)], mode, id)
+}
+
+func (w *codeWorld) renamed(tree string) string {
+	p := w.any(tree)
+	mode, id := w.git.at(tree, p)
+	if p == "" || mode == "" {
+		return ""
+	}
+	to := []string{p + ".new", "src/gen/" + path.Base(p), "docs/x", "src/x/y"}[w.IntN(4)]
+	return w.git.set(w.git.set(tree, p, "", ""), to, mode, id)
+}
+
+// lines changes the lines of a protected text.
+func (w *codeWorld) lines(tree string, change func([]string) []string) string {
+	p := w.text(tree, nil)
+	if p == "" {
+		return ""
+	}
+	mode, id := w.git.at(tree, p)
+	all := slices.Collect(strings.Lines(string(w.git.known[id].body)))
+	if len(all) < 4 {
+		return ""
+	}
+	return w.git.set(tree, p, mode, w.git.blob(strings.Join(change(all), "")))
+}
+
+func (w *codeWorld) reordered(tree string) string {
+	return w.lines(tree, func(all []string) []string {
+		i := w.IntN(len(all) - 1)
+		all[i], all[i+1] = all[i+1], all[i]
+		return all
+	})
+}
+
+// elsewhereLine moves a line to another file.
+func (w *codeWorld) elsewhereLine(tree string) string {
+	taken := ""
+	tree = w.lines(tree, func(all []string) []string {
+		i := w.IntN(len(all))
+		taken = all[i]
+		return slices.Delete(all, i, i+1)
+	})
+	if tree == "" {
+		return ""
+	}
+	return w.lines(tree, func(all []string) []string { return slices.Insert(all, w.IntN(len(all)), taken) })
+}
+
+// mergeRename has an unprotected file that looks like what a change adds; git merge carries its edit over.
+func (w *codeWorld) mergeRename() (string, []move) {
+	tip := w.legitimate()
+	for _, c := range w.approved(w.world.client) {
+		for _, p := range union(c.b) {
+			if c.a[p] != "" || !isRegular(c.b[p]) {
+				continue
+			}
+			look := w.git.commit(w.put(w.treeOf(tip), files{"free/look": c.b[p]}), []string{tip}, "it looks like it\n")
+			landed := w.on(w.treeOf(look), c)
+			if landed == "" {
+				continue
+			}
+			ours := w.git.commit(w.put(landed, files{"free/look": ""}), []string{look}, landMessage(c))
+			return w.mergeEdited(ours, look, "free/look"), nil
+		}
+	}
+	return "", nil
+}
+
+// mergeEdited merges what changes an unprotected file into a branch that has it no more.
+func (w *codeWorld) mergeEdited(ours, base, name string) string {
+	mode, id := w.git.at(w.treeOf(base), name)
+	text := string(w.git.known[id].body)
+	switch w.IntN(3) {
+	case 0:
+		mode = map[string]string{fileMode: "100755", "100755": fileMode}[mode]
+	case 1:
+		text += "evil\n"
+	default:
+		text = editLine(w.Rand, text)
+	}
+	theirs := w.git.commit(w.git.set(w.treeOf(base), name, mode, w.git.blob(text)), []string{base}, "no code\n")
+	tree, conflicts := w.git.mergeTree(ours, theirs)
+	if tree == "" || len(conflicts) > 0 {
+		return ""
+	}
+	return w.git.commit(tree, []string{ours, theirs}, "Merge branch 'other'\n")
+}
+
+// mergeSeed has the file of a history of its own, which a merge brought and the next commit removed.
+func (w *codeWorld) mergeSeed() (string, []move) {
+	tip := w.legitimate()
+	p := w.text(w.treeOf(tip), nil)
+	what := w.oracle.of(tip)[p]
+	if p == "" {
+		return "", nil
+	}
+	seed := w.git.commit(w.put(w.git.tree(nil), files{"free/look": what}), nil, "a seed\n")
+	joined := w.git.commit(w.put(w.treeOf(tip), files{"free/look": what}), []string{tip, seed}, "Merge branch 'seed'\n")
+	ours := w.git.commit(w.treeOf(tip), []string{joined}, "not needed\n")
+	return w.mergeEdited(ours, seed, "free/look"), nil
+}
+
+// widened pushes what local branches, forks and work in progress had when the protection was widened.
+func (w *codeWorld) widened() (string, []move) {
+	tip := w.stage.wide[w.IntN(len(w.stage.wide))]
+	if w.chance(30) {
+		tip = w.git.commit(w.treeOf(tip), []string{w.legitimate(), tip}, "Merge branch 'other'\n")
+	}
+	return tip, nil
+}
+
+func (w *codeWorld) widenedWith() (string, []move) {
+	tip, _ := w.widened()
+	if w.world.server.oracle.refs["refs/workflow/policy"] != w.stage.policies()[0] {
+		return tip, nil
+	}
+	return tip, []move{{ref: "refs/workflow/policy", next: w.stage.policies()[1]}}
+}
+
+func (w *codeWorld) through(tree string) string {
+	dir := []string{"pkg/x", "pkg/y", "pkg", "pkg/x/code", "pkg/z/code"}[w.IntN(5)]
+	if w.chance(50) {
+		return w.git.set(tree, dir, "160000", w.stage.first)
+	}
+	return w.git.set(tree, dir, "120000", w.git.blob("../docs"))
+}
+
+func (w *codeWorld) attributesFile(tree string) string {
+	name := []string{".gitattributes", "src/.gitattributes", "src/lib/.gitattributes", "pkg/.gitattributes",
+		"pkg/x/code/.gitattributes"}[w.IntN(5)]
+	return w.git.set(tree, name, fileMode, w.git.blob([]string{"*.txt text eol=crlf\n", "* filter=evil\n", "* ident\n",
+		"*.txt working-tree-encoding=UTF-16\n"}[w.IntN(4)]))
+}
+
+func (w *codeWorld) modules(tree string) string {
+	return w.git.set(tree, ".gitmodules", fileMode, w.git.blob("[submodule \"sub\"]\n\tpath = src/sub\n\turl = ./evil\n"))
+}
+
+// crissCross merges both ways, and then leaves out what one side landed.
+func (w *codeWorld) crissCross() (string, []move) {
+	ours, theirs := w.two()
+	if ours == "" {
+		return "", nil
+	}
+	tree, conflicts := w.git.mergeTree(ours, theirs)
+	if tree == "" || len(conflicts) > 0 {
+		return "", nil
+	}
+	a := w.git.commit(tree, []string{ours, theirs}, "Merge branch 'other'\n")
+	b := w.git.commit(w.docs(tree), []string{theirs, ours}, "Merge branch 'main'\n")
+	lost := w.treeOf(ours)
+	if w.chance(50) {
+		lost = w.line(tree)
+	}
+	return w.git.commit(lost, []string{a, b}, w.pretext()), nil
+}
+
+func (w *codeWorld) octopusMore() (string, []move) {
+	ours, theirs := w.two()
+	if ours == "" {
+		return "", nil
+	}
+	tree, conflicts := w.git.mergeTree(ours, theirs)
+	if tree == "" || len(conflicts) > 0 {
+		return "", nil
+	}
+	third := w.git.commit(w.docs(w.treeOf(w.stage.first)), []string{w.stage.first}, "a document\n")
+	return w.git.commit(w.line(tree), []string{ours, theirs, third}, "Merge branches 'one' and 'two'\n"), nil
 }
 
 // notThere takes back a change that never landed, as far as it goes.
@@ -442,7 +765,7 @@ func (w *codeWorld) two() (ours, theirs string) {
 	for range 6 {
 		ours, theirs = w.legitimate(), w.legitimate()
 		if !w.isAncestor(ours, theirs) && !w.isAncestor(theirs, ours) &&
-			w.oracle.of(ours).protected().key() != w.oracle.of(theirs).protected().key() {
+			w.protected(ours).key() != w.protected(theirs).key() {
 			return ours, theirs
 		}
 	}
@@ -508,6 +831,8 @@ func (w *codeWorld) mergeBack() (string, []move) {
 	return w.git.commit(next, []string{ours, theirs}, landMessage(c)), nil
 }
 
+func (w *codeWorld) isCode(p string) bool { return protects(w.facts(w.world.client).patterns, p, "") }
+
 // clashing returns two commits that conflict in the code.
 func (w *codeWorld) clashing() (ours, theirs, tree string) {
 	for range 6 {
@@ -516,7 +841,7 @@ func (w *codeWorld) clashing() (ours, theirs, tree string) {
 			continue
 		}
 		tree, conflicts := w.git.mergeTree(ours, theirs)
-		if tree != "" && slices.ContainsFunc(conflicts, func(p string) bool { return isCode(p, "") }) {
+		if tree != "" && slices.ContainsFunc(conflicts, w.isCode) {
 			return ours, theirs, tree
 		}
 	}
@@ -531,7 +856,7 @@ func (w *codeWorld) mendedByHand() (string, []move) {
 	have, mine, others := w.oracle.of(tree), w.oracle.of(ours), w.oracle.of(theirs)
 	want := files{}
 	for _, p := range union(have, mine, others) {
-		if !isCode(p, "") || mine[p] == others[p] {
+		if !w.isCode(p) || mine[p] == others[p] {
 			continue
 		}
 		if want[p] = mine[p]; w.chance(50) {
@@ -600,6 +925,9 @@ func (w *codeWorld) forgedLanding() (string, []move) {
 	c := w.every[w.IntN(len(w.every))]
 	ref := "refs/workflow/" + c.plan
 	plan := w.world.server.oracle.refs[ref]
+	if plan == "" {
+		return evil, nil
+	}
 	fan := ""
 	_, tasks := w.git.at(w.treeOf(plan), "tasks")
 	for _, e := range w.git.entries(tasks) {
@@ -631,14 +959,5 @@ func (w *codeWorld) forgedLanding() (string, []move) {
 
 // baseline pushes a policy that exempts the attack, with it.
 func (w *codeWorld) baseline() (string, []move) {
-	chain := w.stage.plans["refs/workflow/policy"]
-	if w.stage.policy+1 >= len(chain) {
-		return w.stage.evil, nil
-	}
-	return w.stage.evil, []move{{ref: "refs/workflow/policy", next: chain[w.stage.policy+1]}}
-}
-
-// olderParent has the tree of a commit on a parent that is not its own.
-func (w *codeWorld) olderParent() (string, []move) {
-	return w.git.commit(w.treeOf(w.legitimate()), []string{w.legitimate()}, w.pretext()), nil
+	return w.stage.evil, []move{{ref: "refs/workflow/policy", next: w.stage.policies()[2]}}
 }

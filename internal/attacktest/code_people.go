@@ -3,6 +3,8 @@ package attacktest
 import (
 	"fmt"
 	"maps"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -15,17 +17,22 @@ type deed struct {
 }
 
 var deedsOf = []deed{
-	{"land", 10, (*codeWorld).land},
+	{"land", 14, (*codeWorld).land},
 	{"land as one", 3, (*codeWorld).landOne},
 	{"apply by hand", 3, (*codeWorld).byHand},
+	{"land an undo", 3, (*codeWorld).landUndo},
 	{"commit", 5, (*codeWorld).document},
 	{"merge", 8, (*codeWorld).merges},
-	{"merge with a conflict elsewhere", 4, (*codeWorld).mergeElsewhere},
+	{"octopus", 2, (*codeWorld).octopus},
+	{"merge with a conflict elsewhere", 2, (*codeWorld).mergeElsewhere},
 	{"rebase", 6, (*codeWorld).rebase},
 	{"squash", 6, (*codeWorld).squash},
 	{"revert", 6, (*codeWorld).revert},
+	{"revert a revert", 4, (*codeWorld).revertRevert},
 	{"revert a merge", 3, (*codeWorld).revertMerge},
 	{"cherry-pick", 6, (*codeWorld).cherryPick},
+	{"backport", 5, (*codeWorld).backport},
+	{"a release", 2, (*codeWorld).release},
 	{"reorder", 4, (*codeWorld).reorder},
 	{"amend", 4, (*codeWorld).amend},
 	{"fixup", 4, (*codeWorld).fixup},
@@ -36,9 +43,24 @@ var deedsOf = []deed{
 	{"push what landed", 2, (*codeWorld).pushLanded},
 }
 
-// someone returns the branch of one of the three developers and two agents, or main or the release, and its tip.
+// deed chooses one by its weight.
+func (w *codeWorld) deed() int {
+	sum := 0
+	for _, d := range deedsOf {
+		sum += d.weight
+	}
+	n := w.IntN(sum)
+	for i, d := range deedsOf {
+		if n -= d.weight; n < 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+// someone returns the branch of one of three developers and an agent, or main or the release, and its tip.
 func (w *codeWorld) someone() (ref, tip string) {
-	names := []string{"dev-1", "dev-2", "dev-3", "agent-1", "agent-2", "main", "release"}
+	names := []string{"dev-1", "dev-2", "dev-3", "agent-1", "main", "main", "release", "release-1"}
 	ref = "refs/heads/" + names[w.IntN(len(names))]
 	refs := w.world.client.oracle.refs
 	if tip = refs[ref]; tip == "" {
@@ -49,13 +71,13 @@ func (w *codeWorld) someone() (ref, tip string) {
 
 // other returns the tip of another branch of the clone.
 func (w *codeWorld) other(than string) string {
+	refs := w.world.client.oracle.refs
 	var all []string
-	for ref, id := range w.world.client.oracle.refs {
-		if strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/heads/wf/") && id != than {
-			all = append(all, id)
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		if strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/heads/wf/") && refs[ref] != than {
+			all = append(all, refs[ref])
 		}
 	}
-	slices.Sort(all)
 	if len(all) == 0 {
 		return ""
 	}
@@ -88,6 +110,8 @@ func landMessage(c *codeChange) string {
 	return fmt.Sprintf("%s of %s\n\nIt has %s.\n\n%s", c.task, c.plan, c.task, trailers(c))
 }
 
+var namedIn = regexp.MustCompile(`(?m)^\s*Wf-Plan: (\S+)\n\s*Wf-Task: (\S+)\n\s*Wf-Artifact: (\S+)$`)
+
 func trailers(c *codeChange) string {
 	return fmt.Sprintf("Wf-Plan: %s\nWf-Task: %s\nWf-Artifact: %s\nWf-Review: r1\n", c.plan, c.task, c.version)
 }
@@ -111,6 +135,9 @@ func (w *codeWorld) put(tree string, want files) string {
 
 // apply returns a tree with a change, or with one taken back; "" if it does not apply. It knows no rule but the merge.
 func (w *codeWorld) apply(tree string, c *codeChange, back bool) string {
+	if c.whole != nil {
+		c = c.whole
+	}
 	from, to := c.a, c.b
 	if back {
 		from, to = to, from
@@ -135,22 +162,63 @@ func (w *codeWorld) apply(tree string, c *codeChange, back bool) string {
 	return w.put(tree, want)
 }
 
+// facts are what is approved as far as a place knows.
+func (w *codeWorld) facts(p *place) *facts { return w.oracle.knownAs(p.oracle.refs) }
+
+// has returns what the lines say of a commit, as the clone knows the plans.
+func (w *codeWorld) has(commit string) checked {
+	return w.oracle.check(w.facts(w.world.client), commit)
+}
+
+// hasTree is has for a tree.
+func (w *codeWorld) hasTree(tree string) checked {
+	f := w.facts(w.world.client)
+	return w.oracle.checkFiles(f, w.oracle.protected(w.oracle.of(tree), f.patterns))
+}
+
+// clash reports whether something is both a file and a directory.
+func clash(f files) bool {
+	for p := range f {
+		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
+			if f[dir] != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // approved returns the versions that are approved now, in any order.
 func (w *codeWorld) approved(p *place) []*codeChange {
-	w.oracle.refs = p.oracle.refs
-	all := slices.DeleteFunc(slices.Clone(w.oracle.changes()), func(c *codeChange) bool { return !c.now })
+	all := slices.DeleteFunc(slices.Clone(w.facts(p).versions), func(c *codeChange) bool { return !c.now })
 	w.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
 }
 
-// apt returns changes that apply to a tree, and the trees with one after the other; at most n.
+// on returns a tree with a version landed, in place of the one that is there; "" if that can't be.
+func (w *codeWorld) on(tree string, c *codeChange) string {
+	was := w.hasTree(tree)
+	if have := was.have[c.key()]; was.why != "" || have == nil || have == c || have.n > c.n {
+		return ""
+	} else if have != none && have != c.on {
+		if tree = w.apply(tree, have, true); tree == "" {
+			return ""
+		}
+	} else if have == none && c.on != nil {
+		return ""
+	}
+	next := w.apply(tree, c, false)
+	if next == "" || next == tree || w.hasTree(next).why != "" {
+		return ""
+	}
+	return next
+}
+
+// apt returns changes that can land on a tree, and the trees with one after the other; at most n.
 func (w *codeWorld) apt(tree string, n int) (all []*codeChange, trees []string) {
 	for _, c := range w.approved(w.world.client) {
-		next := w.apply(tree, c, false)
-		if next == "" || next == tree {
-			continue
-		}
-		if _, ok := w.oracle.forward(w.oracle.of(tree).protected(), c, false); !ok {
+		next := w.on(tree, c)
+		if next == "" {
 			continue
 		}
 		all, trees = append(all, c), append(trees, next)
@@ -161,12 +229,34 @@ func (w *codeWorld) apt(tree string, n int) (all []*codeChange, trees []string) 
 	return all, trees
 }
 
+// landUndo lands an approved undo.
+func (w *codeWorld) landUndo() (*place, []move) {
+	ref, tip := w.someone()
+	for _, u := range w.facts(w.world.client).undos {
+		task, version, _ := strings.Cut(u.undoes, "@")
+		if have := w.has(tip).have[task]; have == nil || have.version != version || !u.now {
+			continue
+		}
+		if next := w.apply(w.treeOf(tip), u, false); next != "" && next != w.treeOf(tip) {
+			w.typed("git wf land --branch %s --plan %s %s", path.Base(ref), u.plan, u.task)
+			return w.to(ref, w.git.commit(next, []string{tip}, landMessage(u)))
+		}
+	}
+	return nil, nil
+}
+
+// typed notes what people type to do the same.
+func (w *codeWorld) typed(format string, args ...any) {
+	w.shell = append(w.shell, fmt.Sprintf(format, args...))
+}
+
 func (w *codeWorld) land() (*place, []move) {
 	ref, tip := w.someone()
 	all, trees := w.apt(w.treeOf(tip), 1+w.IntN(3))
 	before := tip
 	for i, c := range all {
 		w.op("%s", c)
+		w.typed("git wf land --branch %s --plan %s %s", path.Base(ref), c.plan, c.task)
 		tip = w.git.commit(trees[i], []string{tip}, landMessage(c))
 	}
 	if tip == before {
@@ -209,54 +299,70 @@ func (w *codeWorld) document() (*place, []move) {
 
 func (w *codeWorld) docs(tree string) string {
 	o := w.git.objects
-	switch w.IntN(4) {
+	name := "docs/guide.txt"
+	switch w.IntN(5) {
 	case 0:
 		return o.set(tree, "src/gen/made.txt", fileMode, o.blob(fmt.Sprintln("made", w.Uint32())))
 	case 1:
 		return o.set(tree, fmt.Sprintf("docs/new-%d", w.IntN(3)), fileMode, o.blob(fmt.Sprintln(w.Uint32())))
 	case 2:
-		return o.set(tree, "docs/.gitattributes", fileMode, o.blob([]string{"*.txt merge=union\n", "*.txt -text\n",
-			"src/** -merge\n", "*.txt merge=ours\n"}[w.IntN(4)]))
+		text := []string{"*.txt merge=union\n", "*.txt -text\n"}[w.IntN(2)]
+		return o.set(tree, "docs/.gitattributes", fileMode, o.blob(text))
 	}
-	mode, id := o.at(tree, "docs/guide.txt")
+	if mode, _ := o.at(tree, "free/look.txt"); mode != "" && w.chance(50) {
+		name = "free/look.txt"
+	}
+	mode, id := o.at(tree, name)
 	if mode == "" {
-		return o.set(tree, "docs/guide.txt", fileMode, o.blob("new\n"))
+		return o.set(tree, name, fileMode, o.blob("new\n"))
 	}
-	return o.set(tree, "docs/guide.txt", mode, o.blob(editLine(w.Rand, string(o.known[id].body))))
+	return o.set(tree, name, mode, o.blob(editLine(w.Rand, string(o.known[id].body))))
 }
 
 func (w *codeWorld) isAncestor(a, b string) bool { return w.oracle.history(b)[a] }
 
-// merges merges one branch or two into another.
+// merges merges a branch into another.
 func (w *codeWorld) merges() (*place, []move) {
 	ref, tip := w.someone()
-	parents := []string{tip}
-	for range 1 + w.IntN(5)/4 {
+	other := w.other(tip)
+	if other == "" || w.isAncestor(other, tip) || w.isAncestor(tip, other) {
+		return nil, nil
+	}
+	tree, conflicts := w.git.mergeTree(tip, other)
+	if tree == "" || len(conflicts) > 0 {
+		return nil, nil
+	}
+	w.typed("git merge -q --no-edit %s", other)
+	if w.chance(20) { // what is not protected may change in a merge
+		tree = w.docs(tree)
+	}
+	w.goal = func() bool { return w.isAncestor(other, w.world.client.oracle.refs[ref]) }
+	return w.to(ref, w.git.commit(tree, []string{tip, other}, "Merge branch 'other'\n"))
+}
+
+// octopus merges two branches at once, as git does: one after the other.
+func (w *codeWorld) octopus() (*place, []move) {
+	ref, tip := w.someone()
+	parents, on := []string{tip}, tip
+	for range 2 {
 		next := w.other(tip)
 		if next == "" || slices.ContainsFunc(parents, func(p string) bool {
 			return w.isAncestor(next, p) || w.isAncestor(p, next)
 		}) {
 			return nil, nil
 		}
-		parents = append(parents, next)
-	}
-	tree, conflicts := w.git.mergeTree(parents[0], parents[1])
-	if tree == "" || len(conflicts) > 0 {
-		return nil, nil
-	}
-	if len(parents) > 2 {
-		whole, ok := w.oracle.fold(parents, func(f files) files { return f })
-		if !ok {
+		tree, conflicts := w.git.mergeTree(on, next)
+		if tree == "" || len(conflicts) > 0 {
 			return nil, nil
 		}
-		tree = w.git.tree(nil)
-		tree = w.put(tree, whole)
+		parents, on = append(parents, next), w.git.commit(tree, []string{on, next}, "one of two\n")
 	}
-	w.op("%d parents", len(parents))
-	if w.chance(30) { // what is not protected may change in a merge
-		tree = w.docs(tree)
+	w.typed("git merge -q --no-edit %s %s", parents[1], parents[2])
+	w.goal = func() bool {
+		own := w.oracle.history(w.world.client.oracle.refs[ref])
+		return own[parents[1]] && own[parents[2]]
 	}
-	return w.to(ref, w.git.commit(tree, parents, "Merge branch 'other'\n"))
+	return w.to(ref, w.git.commit(w.treeOf(on), parents, "Merge branches 'one' and 'two'\n"))
 }
 
 // mergeElsewhere merges a branch that conflicts in a document alone; somebody mends that by hand.
@@ -280,7 +386,7 @@ func (w *codeWorld) mergeElsewhere() (*place, []move) {
 
 // between returns the commits of one tip that the other lacks, oldest first.
 func (w *codeWorld) between(base, tip string) (all []string) {
-	have := w.oracle.history(base)
+	have := maps.Clone(w.oracle.history(base))
 	var visit func(c string)
 	visit = func(c string) {
 		if have[c] {
@@ -325,6 +431,7 @@ func (w *codeWorld) rebase() (*place, []move) {
 		return nil, nil
 	}
 	w.op("%d commits", len(commits))
+	w.typed("git rebase -q %s", onto)
 	return w.to(ref, w.replay(commits, onto))
 }
 
@@ -352,22 +459,22 @@ func (w *codeWorld) squash() (*place, []move) {
 		}
 	}
 	w.op("%d commits", len(commits))
+	w.typed("git merge -q --squash %s && git commit -q -m squash", other)
 	return w.to(ref, w.git.commit(tree, []string{tip}, message))
 }
 
-// recent returns one of the newest commits of a branch that has one parent.
+// recent returns one of the newest commits of a branch that has one parent, or two.
 func (w *codeWorld) recent(tip string, merges bool) string {
 	var all []string
-	for c := range w.oracle.history(tip) {
-		if n := len(w.parents(c)); c != w.stage.first && (n == 1 && !merges || n == 2 && merges) {
+	own := w.oracle.history(tip)
+	for _, c := range slices.Backward(w.made) {
+		if n := len(w.parents(c)); own[c] && !w.oracle.exempt(c) && (n == 1 && !merges || n == 2 && merges) {
 			all = append(all, c)
 		}
 	}
 	if len(all) == 0 {
 		return ""
 	}
-	slices.Sort(all)
-	slices.SortStableFunc(all, func(a, b string) int { return len(w.oracle.history(b)) - len(w.oracle.history(a)) })
 	return all[w.IntN(min(len(all), 5))]
 }
 
@@ -395,7 +502,45 @@ func (w *codeWorld) takenBack(ref, tip, c string, merge bool) (*place, []move) {
 		message += "\n" + strings.Join(m, "\n\n") + "\n"
 	}
 	w.op("%s", strings.TrimSpace(subject))
+	if merge {
+		w.typed("git revert --no-edit -m 1 %s", c)
+	} else {
+		w.typed("git revert --no-edit %s", c)
+	}
 	return w.to(ref, w.git.commit(tree, []string{tip}, message))
+}
+
+// revertRevert brings back what was taken back.
+func (w *codeWorld) revertRevert() (*place, []move) {
+	ref, tip := w.someone()
+	own := w.oracle.history(tip)
+	for _, c := range slices.Backward(w.made) {
+		if own[c] && len(w.parents(c)) == 1 && strings.HasPrefix(w.message(c), "Revert ") && w.chance(60) {
+			return w.takenBack(ref, tip, c, false)
+		}
+	}
+	return nil, nil
+}
+
+// release begins a release with main.
+func (w *codeWorld) release() (*place, []move) {
+	return w.to(fmt.Sprintf("refs/heads/release-%d", 1+w.IntN(2)), w.world.client.oracle.refs["refs/heads/main"])
+}
+
+// backport picks a landing for a release.
+func (w *codeWorld) backport() (*place, []move) {
+	ref := "refs/heads/release"
+	if next := fmt.Sprintf("refs/heads/release-%d", 1+w.IntN(2)); w.world.client.oracle.refs[next] != "" && w.chance(60) {
+		ref = next
+	}
+	tip := w.world.client.oracle.refs[ref]
+	commits := slices.DeleteFunc(w.between(tip, w.world.client.oracle.refs["refs/heads/main"]), func(c string) bool {
+		return len(w.parents(c)) != 1 || !strings.Contains(w.message(c), "Wf-Task: ")
+	})
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	return w.pick(ref, tip, commits[w.IntN(len(commits))])
 }
 
 func (w *codeWorld) revertMerge() (*place, []move) {
@@ -420,7 +565,10 @@ func (w *codeWorld) cherryPick() (*place, []move) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
-	c := commits[w.IntN(len(commits))]
+	return w.pick(ref, tip, commits[w.IntN(len(commits))])
+}
+
+func (w *codeWorld) pick(ref, tip, c string) (*place, []move) {
 	parents := w.parents(c)
 	if len(parents) != 1 {
 		return nil, nil
@@ -429,6 +577,7 @@ func (w *codeWorld) cherryPick() (*place, []move) {
 	if tree == "" || len(conflicts) > 0 || tree == w.treeOf(tip) {
 		return nil, nil
 	}
+	w.typed("git cherry-pick %s", c)
 	message := w.message(c)
 	if w.chance(70) {
 		message = strings.TrimRight(message, "\n") + fmt.Sprintf("\n(cherry picked from commit %s)\n", c)
@@ -516,9 +665,10 @@ func (w *codeWorld) push() (*place, []move) {
 		}
 	}
 	moves := []move{{ref: name, next: tip}}
-	if w.chance(30) { // with the plans as they are in the clone
+	if w.chance(60) { // with the plans as they are in the clone
 		for r, id := range w.world.client.oracle.refs {
-			if strings.HasPrefix(r, "refs/workflow/WFS-") && w.isAncestor(w.world.server.oracle.refs[r], id) {
+			there := w.world.server.oracle.refs[r]
+			if there != "" && strings.HasPrefix(r, "refs/workflow/WFS-") && w.isAncestor(there, id) {
 				moves = append(moves, move{ref: r, next: id})
 			}
 		}
@@ -544,6 +694,9 @@ func (w *codeWorld) planGoesOn() (*place, []move) {
 		p = w.world.client
 	}
 	for _, ref := range slices.Sorted(maps.Keys(w.stage.plans)) {
+		if w.stage.undoes[path.Base(ref)] != "" {
+			continue
+		}
 		chain := w.stage.plans[ref]
 		at := slices.Index(chain, p.oracle.refs[ref])
 		if strings.HasPrefix(ref, "refs/workflow/WFS-") && at >= 0 && at < len(chain)-1 && w.chance(70) {

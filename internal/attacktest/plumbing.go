@@ -172,6 +172,21 @@ func (p *plumbing) load(id string) {
 	}
 }
 
+// loadHistory reads a commit that git wrote, and what it has.
+func (p *plumbing) loadHistory(id string) {
+	for queue := []string{id}; len(queue) > 0; queue = queue[1:] {
+		if _, ok := p.known[queue[0]]; ok {
+			continue
+		}
+		p.load(queue[0])
+		_, h, _ := p.parsed(queue[0])
+		queue = append(queue, h["parent"]...)
+		for _, tree := range h["tree"] {
+			p.load(tree)
+		}
+	}
+}
+
 // union merges lines as the merge driver of that name does.
 func (p *plumbing) union(base, ours, theirs string) string {
 	for name, id := range map[string]string{"base": base, "ours": ours, "theirs": theirs} {
