@@ -273,7 +273,7 @@ func (w *codeWorld) askForged() error {
 			return err
 		}
 	}
-	if w.has(p.oracle.refs[m.ref]).have[c.key()] != c {
+	if got := w.has(p.oracle.refs[m.ref]).have[c.key()]; got == nil || got.n != c.n {
 		return w.differ("refused", "landing after a forged message", a, land+": "+out, p, []move{m})
 	}
 	return nil
