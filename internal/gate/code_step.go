@@ -515,7 +515,33 @@ func (q *search) land(ctx context.Context, at *codeStep, ch *change) (*codeStep,
 		}
 		from = next
 	}
-	return q.put(ctx, at, ch, from, at.ledger, s.pop(len(s.stack)-keep))
+	on := s.pop(len(s.stack) - keep)
+	if missing, err := q.missing(ctx, ch, on, from); err != nil || missing != "" {
+		_, _ = q.not(ch, missing)
+		return nil, err
+	}
+	return q.put(ctx, at, ch, from, at.ledger, on)
+}
+
+// missing says which other version of its task a version was made on that is not here. One from before the protection
+// is on no stack, but its content is here.
+func (q *search) missing(ctx context.Context, ch *change, on standing, here *state) (string, error) {
+	for _, other := range q.versionsOf(ch.ofTask()) {
+		if other == ch || other.unproven || on.has(other.version) {
+			continue
+		}
+		built, err := q.builtOn(ctx, ch, other)
+		if err == nil && built {
+			built, err = q.hasWhole(ctx, here, other)
+			if err == nil && !built {
+				return "was made on " + plan.VersionID(other.version) + ", which is not here", nil
+			}
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
 }
 
 // put applies a version and puts it on its task's stack.
@@ -645,8 +671,13 @@ func (c *code) builtOn(ctx context.Context, ch, other *change) (bool, error) {
 	if !shared {
 		return false, nil
 	}
-	_, effect, _, err := c.apply(ctx, s, inverse(other.turns), swap(other.moves), nil, nil)
-	return len(effect) > 0 && len(effect) == len(other.turns), err
+	return c.hasWhole(ctx, s, other)
+}
+
+// hasWhole reports whether a state has all that a version changes, by content: it could be taken back.
+func (c *code) hasWhole(ctx context.Context, s *state, ch *change) (bool, error) {
+	_, effect, _, err := c.apply(ctx, s, inverse(ch.turns), swap(ch.moves), nil, nil)
+	return len(effect) > 0 && len(effect) == len(ch.turns), err
 }
 
 // renames pairs files that turns delete with files that they add, where half of the lines or more are the same. Git is

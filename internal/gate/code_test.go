@@ -338,6 +338,15 @@ func TestScenes(t *testing.T) {
 			s.change(0).lapsed = whySetAside
 			return s.ok(s.revert(second, second), second)
 		}, false},
+		{"v2 without the v1 that it was made on", func(s *scene) bool {
+			made := s.three()
+			all := s.files(made[0])
+			all["src/b"] = append(all["src/b"], "T0b")
+			s.version("T-0", 2, made[0], all)
+			alone := s.files(s.root)
+			alone["src/b"] = all["src/b"]
+			return s.ok(s.commit(alone, s.root))
+		}, false},
 		{"v1 on a topic, v2 on main: v2 wins", func(s *scene) bool {
 			made := s.three()
 			after := s.edit(s.root, map[string][]string{"a5": {"a5", "T0 better"}})
