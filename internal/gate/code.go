@@ -201,7 +201,7 @@ func (c *code) inForce(ctx context.Context, all []visit, r *Report) error {
 				continue
 			}
 			lapsed[top.changeName] = true
-			r.Findings = append(r.Findings, c.lapsedFinding(end, top))
+			r.Findings = append(r.Findings, c.lapsedFinding(ctx, end, top))
 		}
 		if err := c.keep(end); err != nil {
 			return err
@@ -423,8 +423,12 @@ func (g *Gate) indexCode(ctx context.Context, staged plan.OID, parents []string,
 		}
 		d.parents, d.roots = append(d.parents, plan.OID(p)), append(d.roots, root)
 	}
-	if err := c.compareCode(ctx, d, r); err != nil || len(d.paths) == 0 || g.onWorkBranch(ctx) {
+	err := c.compareCode(ctx, d, r)
+	if err != nil || len(d.paths) == 0 || g.onWorkBranch(ctx) {
 		return err
+	}
+	if g.branch, err = g.store.Git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil && ctx.Err() != nil {
+		return err // else HEAD is detached
 	}
 	message := ""
 	for _, name := range []string{"MERGE_MSG", "SQUASH_MSG"} {
@@ -478,7 +482,7 @@ func (c *code) judgeStaged(ctx context.Context, d *coded, message string) (*Repo
 	}
 	for _, task := range o.ledger.differ(had) {
 		if top := o.ledger.of(task).top(); top != nil && top.lapsed != "" && top.version != had.of(task).newest() {
-			r.Findings = append(r.Findings, c.lapsedFinding(d.commit, top))
+			r.Findings = append(r.Findings, c.lapsedFinding(ctx, d.commit, top))
 		}
 	}
 	return r, nil

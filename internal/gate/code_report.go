@@ -59,16 +59,25 @@ func (c *code) report(ctx context.Context, d *coded, o *outcome, r *Report) erro
 }
 
 // lapsedFinding is the finding that a branch would have newly what is not in force.
-func (c *code) lapsedFinding(commit plan.OID, l *landing) Finding {
+func (c *code) lapsedFinding(ctx context.Context, commit plan.OID, l *landing) Finding {
 	return Finding{
 		Code: codeLapsed, Commit: commit, Path: l.paths[0], PlanID: l.plan, TaskID: l.task,
-		Version: plan.VersionID(l.version), Message: fmt.Sprintf("%s %s", l.change, l.change.lapsed), Hint: c.anew(l.change),
+		Version: plan.VersionID(l.version), Message: fmt.Sprintf("%s %s", l.change, l.change.lapsed), Hint: c.anew(ctx, l.change),
 	}
 }
 
-// anew is the command that makes a newer version of a change.
-func (c *code) anew(ch *change) string {
-	return fmt.Sprintf("git wf rerun --plan %s %s, and land the newer version", ch.plan, ch.task)
+// anew is the commands that make a newer version of a change, and land it.
+func (c *code) anew(ctx context.Context, ch *change) string {
+	return fmt.Sprintf("git wf rerun --plan %[1]s %[2]s && git wf run --plan %[1]s && %[3]s", ch.plan, ch.task, c.landing(ctx, ch))
+}
+
+// landing is the command that lands a change on the branch that is judged.
+func (c *code) landing(ctx context.Context, ch *change) string {
+	on := ""
+	if trunk, _, err := c.store.Trunk(ctx); err == nil && c.branch != "" && c.branch != trunk {
+		on = " --branch " + shell.Word(c.branch)
+	}
+	return fmt.Sprintf("git wf land --plan %s%s %s", ch.plan, on, ch.task)
 }
 
 // upgrade is what exempts a history that an older program took, where the policy has not been told of ledgers.
@@ -153,19 +162,19 @@ func (c *code) finding(ctx context.Context, d *coded, o *outcome, path string) (
 	if ch == nil {
 		ch = touching
 	}
-	why := ""
+	why, land := "", ""
 	if ch != nil {
+		land = c.landing(ctx, ch)
 		f.PlanID, f.TaskID, f.Version = ch.plan, ch.task, plan.VersionID(ch.version)
 		why = cmp.Or(ch.never, o.tried[ch])
 	}
-	land := fmt.Sprintf("git wf land --plan %s %s", f.PlanID, f.TaskID)
 	out := d.mend("git restore --staged -- " + shell.Quote(path))
 	switch {
 	case why == whyForbidden:
 		f.Message = fmt.Sprintf("takes %s back, which the policy forbids", ch)
 		f.Hint = out + "; a task of its own may change it again: git wf undo --plan " + string(ch.plan) + " " + string(ch.task)
 	case why == whyUndone:
-		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, why), c.anew(ch)
+		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, why), c.anew(ctx, ch)
 	case why == whyThere:
 		f.Message, f.Hint = fmt.Sprintf("not what %s makes of it, which %s", ch, why), out
 	case why != "" && ch.never != "":

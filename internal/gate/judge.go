@@ -81,6 +81,7 @@ type Gate struct {
 
 	arriving bool     // the commits judged are not on any branch yet
 	moving   bool     // a ref is about to take them
+	branch   string   // that takes them, "" if that is not known
 	atWork   bool     // the commits judged are work on a change that nobody has approved yet
 	code     *code    // nil until code is judged
 	before   plan.OID // where the branch was before it got the commits judged, "" if nowhere

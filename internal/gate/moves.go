@@ -90,6 +90,7 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 			return nil, err
 		}
 		g.atWork = !server && isWorkRef(m.Ref)
+		g.branch = strings.TrimPrefix(m.Ref, "refs/heads/")
 		more, err := g.rangeFrom(ctx, before, revs...)
 		g.atWork = false
 		if err == nil && !server {

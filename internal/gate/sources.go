@@ -175,6 +175,7 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 			return nil, fmt.Errorf("pre-push: can't read %q", line)
 		}
 		local, theirs := f[1], f[3]
+		g.branch = strings.TrimPrefix(f[0], "refs/heads/")
 		if local == zeroOID {
 			continue // a deletion brings nothing
 		}
