@@ -27,6 +27,7 @@ var probes = map[string]string{
 	"ksh":        `"$" -c :`,
 	"mandoc":     `echo '.TH A 1' | "$"`,
 	"mkfifo":     `"$" a`,
+	"mktemp":     `"$" aXXXXXX`,
 	"mksh":       `"$" -c :`,
 	"node":       `"$" --test --test-reporter=spec --version`,
 	"python3":    `"$" -c 'import unittest'`,
