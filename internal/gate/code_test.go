@@ -258,8 +258,7 @@ func TestScenes(t *testing.T) {
 		}, false},
 		{"a change applied twice by a clean merge", func(s *scene) bool {
 			alone, moved := s.function()
-			other := s.committed(s.tree(alone), s.root, s.root)
-			other = s.pick(alone, s.commit(s.files(s.root), s.root))
+			other := s.pick(alone, s.commit(s.files(s.root), s.root))
 			return s.ok(s.merge(moved, other))
 		}, false},
 		{"  its way out", func(s *scene) bool {
