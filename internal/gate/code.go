@@ -33,6 +33,7 @@ type code struct {
 	open      map[plan.OID]bool     // commits with something in their history that nothing explains
 	visits    map[plan.OID]visit    // commits that were read already
 	plans     map[plan.ID]keptPlan  // what is kept of plans; nil until all are read
+	forced    bool                  // what the newest commits bring was asked whether it is in force
 	plansRead bool                  // a plan was read that is not kept as it is
 }
 
@@ -122,6 +123,7 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 	if c == nil || g.atWork {
 		return nil
 	}
+	c.forced = false
 	trees, err := c.treesOf(ctx, all)
 	if err != nil {
 		return err
@@ -154,13 +156,7 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 			return err
 		}
 	}
-	return c.inForce(ctx, all, r)
-}
-
-// inForce reports what a branch would have newly though it is not in force: what was rejected or set aside since it was
-// approved, also where a revert uncovers it. What the branch had stays as it was judged.
-func (c *code) inForce(ctx context.Context, all []visit, r *Report) error {
-	var had []*ledger
+	c.forced = true
 	before := []plan.OID{c.before}
 	if c.before == "" {
 		before = nil
@@ -172,6 +168,33 @@ func (c *code) inForce(ctx context.Context, all []visit, r *Report) error {
 			}
 		}
 	}
+	return c.inForce(ctx, before, endsOf(all), r)
+}
+
+// moveForce judges what a branch gets by a move to commits that were judged before, on another branch.
+func (g *Gate) moveForce(ctx context.Context, before, tip plan.OID, r *Report) error {
+	c := g.ofCode()
+	if c == nil || g.atWork || before == "" || before == tip || c.forced {
+		return nil
+	}
+	roots := make([]plan.OID, 2)
+	for i, oid := range []plan.OID{before, tip} {
+		var err error
+		if roots[i], err = c.store.TreeOf(ctx, oid); err != nil {
+			return err
+		}
+	}
+	changes, _, err := c.diffTrees(ctx, roots[0], roots[1])
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	return c.inForce(ctx, []plan.OID{before}, []plan.OID{tip}, r)
+}
+
+// inForce reports what tips have newly though it is not in force: what was rejected or set aside since it was approved,
+// also where a revert uncovers it. What was there before stays as it was judged.
+func (c *code) inForce(ctx context.Context, before, tips []plan.OID, r *Report) error {
+	var had []*ledger
 	for _, oid := range before {
 		l, err := c.ledgerOf(ctx, oid)
 		if err != nil {
@@ -183,8 +206,8 @@ func (c *code) inForce(ctx context.Context, all []visit, r *Report) error {
 		}
 	}
 	lapsed := map[changeName]bool{}
-	for _, end := range endsOf(all) {
-		l, err := c.ledgerOf(ctx, end)
+	for _, tip := range tips {
+		l, err := c.ledgerOf(ctx, tip)
 		if err != nil {
 			return err
 		}
@@ -194,16 +217,16 @@ func (c *code) inForce(ctx context.Context, all []visit, r *Report) error {
 				slices.ContainsFunc(had, func(h *ledger) bool { return h.of(task).newest() == top.version }) {
 				continue
 			}
-			if past, err := c.landedBefore(ctx, top); err != nil || past {
-				if err != nil {
-					return err
-				}
-				continue
+			past, err := c.landedBefore(ctx, top)
+			if err != nil {
+				return err
 			}
-			lapsed[top.changeName] = true
-			r.Findings = append(r.Findings, c.lapsedFinding(ctx, end, top))
+			if !past {
+				lapsed[top.changeName] = true
+				r.Findings = append(r.Findings, c.lapsedFinding(ctx, tip, top))
+			}
 		}
-		if err := c.keep(end); err != nil {
+		if err := c.keep(tip); err != nil {
 			return err
 		}
 	}

@@ -48,13 +48,19 @@ type dispute struct {
 
 // mergeSides judges a merge commit; what explains it, or why nothing does.
 func (c *code) mergeSides(ctx context.Context, d *coded) (*outcome, error) {
-	var ours side
+	ledgers := make([]*ledger, len(d.parents))
 	for i, p := range d.parents {
-		l, err := c.ledgerOf(ctx, p)
-		if err != nil {
+		var err error
+		if ledgers[i], err = c.ledgerOf(ctx, p); err != nil {
 			return nil, err
 		}
-		next := side{[]plan.OID{p}, &state{root: d.roots[i]}, l}
+	}
+	if len(d.paths) == 0 && len(slices.Compact(slices.Clone(ledgers))) == 1 {
+		return &outcome{ledger: ledgers[0]}, nil
+	}
+	var ours side
+	for i, p := range d.parents {
+		next := side{[]plan.OID{p}, &state{root: d.roots[i]}, ledgers[i]}
 		if i == 0 {
 			ours = next
 			continue
@@ -233,9 +239,6 @@ func (m *mergeCase) dispute(octopus bool) *dispute {
 // judge explains the commit by the merge of its parents and further landings; or, where they conflict, by one side's
 // content and the other's share.
 func (m *mergeCase) judge(ctx context.Context) (*outcome, error) {
-	if m.ours.ledger == m.theirs.ledger && len(m.d.paths) == 0 {
-		return &outcome{ledger: m.ours.ledger}, nil
-	}
 	o := &outcome{ledger: m.joined}
 	sound := func(l *ledger) bool { return len(l.undone()) == 0 }
 	if len(m.conflicts)+len(m.disputed) == 0 {

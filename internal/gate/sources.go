@@ -175,7 +175,7 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 			return nil, fmt.Errorf("pre-push: can't read %q", line)
 		}
 		local, theirs := f[1], f[3]
-		g.branch = strings.TrimPrefix(f[0], "refs/heads/")
+		g.branch = strings.TrimPrefix(f[2], "refs/heads/")
 		if local == zeroOID {
 			continue // a deletion brings nothing
 		}
@@ -204,6 +204,9 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 			return nil, err
 		}
 		r, err := g.rangeFrom(ctx, before, revs...)
+		if err == nil && strings.HasPrefix(f[2], "refs/heads/") {
+			err = g.moveForce(ctx, before, plan.OID(local), r)
+		}
 		if err != nil {
 			return nil, err
 		}
