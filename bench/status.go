@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha1"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -192,15 +194,28 @@ func (l taskLine) tree(version int) plan.OID {
 
 func (l taskLine) version(n int, verdict plan.Verdict, score int, inputs []plan.Input) [][2]string {
 	made, review := fmt.Sprintf("artifacts/v%d/", n), fmt.Sprintf("reviews/r%d-v%[1]d-%d-checks/", n, score)
+	at, task, text := time.Unix(1700000000, 0).UTC(), l.action(), l.content(n)
+	result := plan.ResultPass
+	if verdict == plan.Rejected {
+		result = plan.ResultFail
+	}
+	blob := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text))
 	return [][2]string{
 		{made + "artifact.json", string(plan.Document(plan.Artifact{
-			TaskID: l.id, ArtifactID: plan.VersionID(n), Tree: l.tree(n), Agent: plan.AgentExec, Inputs: inputs,
+			TaskID: l.id, ArtifactID: plan.VersionID(n), Tree: l.tree(n), Agent: plan.AgentExec, Inputs: inputs, CreatedAt: at,
+			Size: int64(len(text)), Files: []plan.FileInfo{{
+				Path: "out.txt", Mode: "100644", OID: plan.OID(fmt.Sprintf("%x", blob)), Size: int64(len(text)),
+				SHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text))),
+			}},
 		}))},
 		{made + "files/out.txt", l.content(n)},
 		{review + verdict.File(), fmt.Sprintf("# %s: %s v%d\n", verdict, l.id, n)},
 		{review + "review.json", string(plan.Document(plan.Review{
 			ReviewID: fmt.Sprintf("r%d", n), TaskID: l.id, ReviewedArtifactID: plan.VersionID(n), Tree: l.tree(n),
-			Reviewer: plan.ReviewerChecks, Verdict: verdict, Score: score, Criteria: []plan.CriterionResult{},
+			Reviewer: plan.ReviewerChecks, Verdict: verdict, Score: score, CreatedAt: at, CheckTaskID: l.id.CheckID(),
+			MinScore: 90, SpecHash: task.SpecHash(), Criteria: []plan.CriterionResult{{
+				ID: "A1", Statement: statement, Severity: plan.Must, Result: result, By: plan.ReviewerChecks,
+			}},
 		}))},
 	}
 }
