@@ -263,7 +263,9 @@ func first(list []*ledger) *ledger {
 
 // coded returns a commit to judge; trees are the root trees of its parents.
 func (c *code) coded(v visit, trees map[plan.OID]plan.OID) *coded {
-	d := &coded{tree: tree{commit: v.commit}, guard: &c.guard, root: v.tree, parents: v.parents, roots: []plan.OID{""}}
+	d := &coded{
+		tree: tree{commit: v.commit}, guard: &c.guard, root: v.tree, parents: v.parents, roots: []plan.OID{""},
+	}
 	if len(v.parents) > 0 {
 		d.roots = nil
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 // What plans approve, and the ledgers of tips, are kept in the git directory, so that what is judged next costs what is
-// new. None of it comes with a push. What a plan approves counts for its tip and the policy. A kept ledger counts under the policy that it was made under, and as long as no version has come that could explain
-// its commit otherwise.
+// new. None of it comes with a push. What a plan approves counts for its tip and the policy. A ledger counts for the
+// policy, and as long as no version has come that could explain its commit otherwise.
 
 // keptLedger is the file. Versions are PLAN/TASK/vN/TREE.
 type keptLedger struct {
@@ -96,8 +96,8 @@ func (c *code) notePlan(id plan.ID, tip plan.OID, versions []*change) {
 func (c *code) takeKept(ctx context.Context, id plan.ID, kept keptPlan) error {
 	for _, v := range kept.Versions {
 		ch := &change{
-			changeName: changeName{id, v.Task, v.N}, tip: kept.Tip, tree: v.Tree, turns: unpackTurns(v.Turns), moves: v.Moves,
-			undoes: v.Undoes, never: v.Never, lapsed: v.Lapsed, unproven: v.Never != "",
+			changeName: changeName{id, v.Task, v.N}, tip: kept.Tip, tree: v.Tree, turns: unpackTurns(v.Turns),
+			moves: v.Moves, undoes: v.Undoes, never: v.Never, lapsed: v.Lapsed, unproven: v.Never != "",
 		}
 		if err := c.addChange(ctx, ch); err != nil {
 			return err
@@ -118,7 +118,9 @@ func packTurns(turns map[string]turn) map[string][4]string {
 func unpackTurns(packed map[string][4]string) map[string]turn {
 	turns := make(map[string]turn, len(packed))
 	for path, e := range packed {
-		turns[path] = turn{threeway.Entry{Mode: e[0], OID: plan.OID(e[1])}, threeway.Entry{Mode: e[2], OID: plan.OID(e[3])}}
+		turns[path] = turn{
+			threeway.Entry{Mode: e[0], OID: plan.OID(e[1])}, threeway.Entry{Mode: e[2], OID: plan.OID(e[3])},
+		}
 	}
 	return turns
 }

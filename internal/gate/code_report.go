@@ -62,13 +62,15 @@ func (c *code) report(ctx context.Context, d *coded, o *outcome, r *Report) erro
 func (c *code) lapsedFinding(ctx context.Context, commit plan.OID, l *landing) Finding {
 	return Finding{
 		Code: codeLapsed, Commit: commit, Path: l.paths[0], PlanID: l.plan, TaskID: l.task,
-		Version: plan.VersionID(l.version), Message: fmt.Sprintf("%s %s", l.change, l.change.lapsed), Hint: c.anew(ctx, l.change),
+		Version: plan.VersionID(l.version), Message: fmt.Sprintf("%s %s", l.change, l.change.lapsed),
+		Hint: c.anew(ctx, l.change),
 	}
 }
 
 // anew is the commands that make a newer version of a change, and land it.
 func (c *code) anew(ctx context.Context, ch *change) string {
-	return fmt.Sprintf("git wf rerun --plan %[1]s %[2]s && git wf run --plan %[1]s && %[3]s", ch.plan, ch.task, c.landing(ctx, ch))
+	return fmt.Sprintf("git wf rerun --plan %[1]s %[2]s && git wf run --plan %[1]s && %[3]s", ch.plan, ch.task,
+		c.landing(ctx, ch))
 }
 
 // landing is the command that lands a change on the branch that is judged.
@@ -121,7 +123,8 @@ func (c *code) reportMerge(ctx context.Context, d *coded, o *outcome, r *Report)
 		case slices.Contains(o.dispute.paths, path):
 			f.Message = "the merged commits conflict, and how this solves it is a change that nobody has approved"
 		case len(tasks) > 0:
-			f.Message = "the merged commits disagree about " + strings.Join(tasks, ", ") + ", and this is what neither of them has"
+			f.Message = fmt.Sprintf("the merged commits disagree about %s, and this is what neither of them has",
+				strings.Join(tasks, ", "))
 		default:
 			f.Message = "not what merging the protected code makes of it"
 		}
@@ -172,7 +175,7 @@ func (c *code) finding(ctx context.Context, d *coded, o *outcome, path string) (
 	switch {
 	case why == whyForbidden:
 		f.Message = fmt.Sprintf("takes %s back, which the policy forbids", ch)
-		f.Hint = out + "; a task of its own may change it again: git wf undo --plan " + string(ch.plan) + " " + string(ch.task)
+		f.Hint = fmt.Sprintf("%s; git wf undo --plan %s %s", out, ch.plan, ch.task)
 	case why == whyUndone:
 		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, why), c.anew(ctx, ch)
 	case why == whyThere:

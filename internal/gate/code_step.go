@@ -140,7 +140,8 @@ func inverse(turns map[string]turn) map[string]turn {
 }
 
 // mergeEntry merges what three trees have at one path, each case once.
-func (c *code) mergeEntry(ctx context.Context, base, ours, theirs threeway.Entry) (threeway.Entry, threeway.Why, error) {
+func (c *code) mergeEntry(ctx context.Context, base, ours, theirs threeway.Entry) (threeway.Entry, threeway.Why,
+	error) {
 	key := [3]threeway.Entry{base, ours, theirs}
 	if m, known := c.merged[key]; known {
 		return m.entry, m.why, nil
@@ -176,7 +177,7 @@ type search struct {
 	named   []changeName                          // by the commit's message: they are tried first
 	allow   func(task changeName, back bool) bool // which steps may be used; nil: all
 	goal    func(l *ledger) bool                  // what must hold at the end; nil: nothing
-	unbound bool                                  // undone versions land, and all may be taken back: to say that just this is wrong
+	unbound bool                                  // undone versions land, all may be taken back: is just that wrong?
 	tries   int                                   // steps left to try
 	cut     bool                                  // there may be more steps below
 	visited map[string]bool
@@ -545,7 +546,8 @@ func (q *search) missing(ctx context.Context, ch *change, on standing, here *sta
 }
 
 // put applies a version and puts it on its task's stack.
-func (q *search) put(ctx context.Context, at *codeStep, ch *change, from *state, l *ledger, on standing) (*codeStep, error) {
+func (q *search) put(ctx context.Context, at *codeStep, ch *change, from *state, l *ledger,
+	on standing) (*codeStep, error) {
 	next, effect, why, err := q.apply(ctx, from, ch.turns, ch.moves, q.moved(l), q.d.needs)
 	if err != nil {
 		return nil, err

@@ -75,7 +75,8 @@ func (v *validator) change(i int, s *plan.DeliverableSpec) {
 			}
 		}
 	}
-	if u := s.Undoes; u != nil && (!u.PlanID.Valid() || !u.TaskID.Valid() || u.Floor < plan.VersionNumber(u.ArtifactID)) {
+	if u := s.Undoes; u != nil &&
+		(!u.PlanID.Valid() || !u.TaskID.Valid() || u.Floor < plan.VersionNumber(u.ArtifactID)) {
 		v.add(i, "bad-undo", at+"undoes", "names no version that the floor reaches", "a plan, a task, a version, and a floor",
 			fmt.Sprintf("%s %s %s, floor %d", u.PlanID, u.TaskID, u.ArtifactID, u.Floor),
 			"undoes: {plan_id: WFS-shop, task_id: IMPL-1, artifact_id: v1, floor: 1}")
