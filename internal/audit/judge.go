@@ -31,7 +31,7 @@ func (a *auditor) remember(s *step, kind string) {
 		m.by = ""
 	}
 	for _, c := range s.changes {
-		if _, name, ok := plan.SplitPath(c.path); c.status == "A" && plan.RulesOf(name, ok) != nil {
+		if _, name, ok := plan.SplitPath(c.path); c.status == "A" && (plan.Setting{}).RulesOf(name, ok) != nil {
 			a.made[c.path] = m
 		}
 	}

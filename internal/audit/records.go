@@ -161,7 +161,7 @@ func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 		if !ok {
 			task, name = "", e.Path
 		}
-		d := document{task: task, name: name, oid: e.OID, kind: plan.RulesOf(name, ok)}
+		d := document{task: task, name: name, oid: e.OID, kind: (plan.Setting{}).RulesOf(name, ok)}
 		if slices.Contains(a.snap.Records.Of(task).Foreign, name) {
 			d.kind = nil
 		}
@@ -185,7 +185,7 @@ func (a *auditor) withReferred(docs []document) []document {
 			continue
 		}
 		name := d.kind.Refers(strings.TrimPrefix(d.name, d.kind.Dir+"/"))
-		of := document{task: d.task, name: name, kind: plan.RulesOf(name, true), known: true}
+		of := document{task: d.task, name: name, kind: (plan.Setting{}).RulesOf(name, true), known: true}
 		if oid := a.snap.Document(d.task, name); oid != "" && !there[of.path()] {
 			of.oid, there[of.path()] = oid, true
 			docs = append(docs, of)

@@ -134,12 +134,12 @@ func (r *Repo) subjects(ctx context.Context) ([]string, error) {
 // bundleWhole reports a bundle that is neither unchanged nor complete: in HEAD, in the index and in the working tree a
 // bundle has what its manifest lists, or does not exist at all.
 func (r *Repo) bundleWhole(ctx context.Context) error {
-	verify := r.command(ctx, "verify")
-	verify.Env = append(verify.Env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=wf.policy", "GIT_CONFIG_VALUE_0=none") // init may be dead
-	if out, err := verify.CombinedOutput(); err != nil {
-		return fmt.Errorf("what is staged may not land: %w: %s", err, out)
+	env := *r // without what a dead init has not set
+	env.Env = append(slices.Clone(r.Env), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=wf.policy", "GIT_CONFIG_VALUE_0=none")
+	if o, err := env.WF(ctx, "verify"); err != nil || o.Exit != 0 {
+		return errors.Join(err, fmt.Errorf("what is staged may not land: %s", o))
 	}
-	if o, err := r.WF(ctx, "verify", "HEAD"); err != nil || o.Exit != 0 {
+	if o, err := env.WF(ctx, "verify", "HEAD"); err != nil || o.Exit != 0 {
 		return errors.Join(err, fmt.Errorf("what is committed may not land: %s", o))
 	}
 	_, err := os.Lstat(filepath.Join(r.Dir, filepath.FromSlash(bundle)))
@@ -152,8 +152,7 @@ func (r *Repo) bundleWhole(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	env := *r
-	env.Env = append(slices.Clone(r.Env), "GIT_INDEX_FILE="+filepath.Join(dir, "index"))
+	env.Env = append(env.Env, "GIT_INDEX_FILE="+filepath.Join(dir, "index"))
 	for _, args := range [][]string{{"read-tree", "HEAD"}, {"add", "-A", "-f", "--", bundle}} {
 		if _, err := env.Git(ctx, args...); err != nil {
 			return err

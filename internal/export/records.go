@@ -36,7 +36,7 @@ func readRecord(ctx context.Context, store reader, snap *gitstore.Snapshot, id p
 // checkRecord holds a document of a task against its place and the rules of its kind.
 func checkRecord(snap *gitstore.Snapshot, id plan.TaskID, name string, document any) error {
 	in := snap.Setting(id, name)
-	if why := plan.RulesOf(name, true).CheckRead(document, &in); why != "" {
+	if why := (plan.Setting{}).RulesOf(name, true).CheckRead(document, &in); why != "" {
 		return fmt.Errorf("%s/%s: %s", id.Dir(), name, why)
 	}
 	return nil

@@ -432,7 +432,7 @@ func TestRecordsSayWhatTheyMaySay(t *testing.T) {
 	}
 	kinds := map[string]string{} // a record of each kind that an event of the program made
 	for name := range l.by {
-		if task, rest, ok := plan.SplitPath(name); plan.RulesOf(rest, ok) != nil && strings.HasSuffix(name, ".json") {
+		if task, rest, ok := plan.SplitPath(name); (plan.Setting{}).RulesOf(rest, ok) != nil && strings.HasSuffix(name, ".json") {
 			forged := l.Git("log", "-1", "--format=%cn", string(l.by[name])) == "Eve"
 			if dir, _, _ := strings.Cut(rest, "/"); !forged && task != plan.PlanTaskID && task != "IMPL-1" {
 				kinds[dir] = max(kinds[dir], name)

@@ -84,7 +84,7 @@ func apply(ev plan.Event, to *Snapshot) (plan.Change, error) {
 	if err := to.State().Admits(ev); err != nil {
 		return plan.Change{}, err
 	}
-	return plan.Decide(ev, to.State())
+	return to.State().Decide(ev)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -501,3 +501,6 @@ func TestDeriveHostilePlans(t *testing.T) {
 		s.Ungrafted()
 	}
 }
+
+// Decide is the state's, for tests that derive the state where they ask.
+func Decide(ev Event, s *State) (Change, error) { return s.Decide(ev) }

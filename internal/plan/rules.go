@@ -460,7 +460,7 @@ func (Setting) Rules() string {
 }
 
 // RulesOf is the kind of the document that has rules at a path of a plan's tree; nil where there is none.
-func RulesOf(name string, ofTask bool) *RecordKind {
+func (Setting) RulesOf(name string, ofTask bool) *RecordKind {
 	dir, rest, _ := strings.Cut(name, "/")
 	k := KindOf(dir, !ofTask)
 	if k == nil || k.Content.check == nil || strings.Contains(rest, "/files/") ||
@@ -470,8 +470,8 @@ func RulesOf(name string, ofTask bool) *RecordKind {
 	return k
 }
 
-// Decide applies an event to a state, and holds each record that it would add against the rules of its kind.
-func Decide(ev Event, s *State) (Change, error) {
+// Decide applies an event to the state, and holds each record that it would add against the rules of its kind.
+func (s *State) Decide(ev Event) (Change, error) {
 	c, err := ev.Apply(s)
 	if err != nil {
 		return Change{}, err
@@ -489,7 +489,7 @@ func Decide(ev Event, s *State) (Change, error) {
 	}
 	for _, e := range c.Add {
 		task, name, ofTask := SplitPath(e.Path)
-		k, dir := RulesOf(name, ofTask), strings.TrimSuffix(e.Path, name)
+		k, dir := in.RulesOf(name, ofTask), strings.TrimSuffix(e.Path, name)
 		if k == nil || e.OID != "" || e.Replaces != "" {
 			continue
 		}
