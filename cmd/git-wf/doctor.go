@@ -37,7 +37,7 @@ func (e *env) doctorCommand() *cli.Command {
 // checkup is what doctor has found.
 type checkup struct {
 	findings []audit.Finding
-	plans    int
+	plans    []plan.ID
 	sound    []plan.ID // those that can be read and appended to
 	policy   bool      // there is one
 	tries    []byte    // what others have tried to decide for a person
@@ -108,7 +108,11 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 		return nil, err
 	}
 	found.findings = append(found.findings, rules...)
-	shown, err := e.views(store, "").Findings(ctx, found.sound)
+	v, err := e.views(store)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := v.Findings(ctx, found.plans, found.sound)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +138,7 @@ func examinePlans(ctx context.Context, store *gitstore.Store, found *checkup, o 
 	for _, ref := range refs {
 		ids = append(ids, ref.ID)
 	}
-	found.plans = len(ids)
+	found.plans = ids
 	for _, id := range ids {
 		more, err := audit.Plan(ctx, store, id, o)
 		if err != nil {
@@ -195,7 +199,7 @@ func (p printer) printCheckup(found *checkup) {
 	for _, w := range found.waivers {
 		fmt.Fprintln(p.stdout, plain.Line("waived: "+w.String()))
 	}
-	fmt.Fprintf(p.stdout, "%s, %s", plain.Count(found.plans, "plan"), plain.Count(len(found.findings), "finding"))
+	fmt.Fprintf(p.stdout, "%s, %s", plain.Count(len(found.plans), "plan"), plain.Count(len(found.findings), "finding"))
 	if fixed > 0 {
 		fmt.Fprintf(p.stdout, ", %d fixed", fixed)
 	}
@@ -204,7 +208,7 @@ func (p printer) printCheckup(found *checkup) {
 	if found.unread != "" {
 		fmt.Fprintln(p.stderr, plain.Line("note: an agent further above this command is not seen: "+found.unread))
 	}
-	if found.plans > 0 && !found.policy {
+	if len(found.plans) > 0 && !found.policy {
 		fmt.Fprintf(p.stderr, "note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; "+
 			"git wf policy set FILE makes one\n", policy.DefaultRoot)
 	}

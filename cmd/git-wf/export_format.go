@@ -36,7 +36,10 @@ func (e *env) exportFormat(c *cli.Context, store *gitstore.Store, id plan.ID) er
 	if err != nil {
 		return err
 	}
-	v := e.views(store, id)
+	v, err := e.views(store)
+	if err != nil {
+		return err
+	}
 	state, err := v.State(c.Context, snap)
 	if err != nil {
 		return err

@@ -125,8 +125,8 @@ func replacedNote(ctx context.Context, store *gitstore.Store) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf(
-		"note: %s replaced in this repository, so git shows other content than what was judged: git replace -d %s\n",
-		plural(len(refs), "object is", "objects are"), path.Base(refs[0])), nil
+		"note: git shows other content than what was judged, because this repository replaces %s: git replace -d %s\n",
+		plain.Count(len(refs), "object"), path.Base(refs[0])), nil
 }
 
 // noRevision is the error of a range or commit that is not here; a shallow clone may not have fetched it.

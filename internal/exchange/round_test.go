@@ -112,7 +112,7 @@ func TestRoundTripCCW(t *testing.T) {
 		}
 		if diff := cmp.Diff(before, after, cmp.FilterPath(func(p cmp.Path) bool {
 			at := p.GoString()
-			return slices.ContainsFunc([]string{`["status"]`, `["current_phase"]`, `["progress"]`, `["type"]`},
+			return slices.ContainsFunc([]string{`["status"]`, `["current_phase"]`, `["progress"]`, `["type"]`, `["shared_context"]`},
 				func(s string) bool {
 					return strings.Contains(at, s) && !strings.Contains(at, "meta")
 				})
@@ -138,7 +138,7 @@ func TestRoundTripCCW(t *testing.T) {
 	if got := string(out["WFS-user-login/.summaries/IMPL-002-summary.md"]); got != "Explained.\n" && got != "Explained." {
 		t.Errorf("the summary is %q", got)
 	}
-	if _, marked := out[".active-WFS-user-login"]; !marked {
+	if out[".active-WFS-user-login"] == nil {
 		t.Error("the active session has no marker")
 	}
 
@@ -292,5 +292,91 @@ func TestOwnPlanAsCCW(t *testing.T) {
 		"WFS-report/.task/IMPL-1.json": {Data: out["WFS-report/.task/IMPL-1.json"]}}, "WFS-report", "", Options{})
 	if len(i.Findings)+len(i.Notes) > 0 {
 		t.Errorf("%v %v", i.Findings, i.Notes)
+	}
+}
+
+// Writing a plan changes nothing of it: a second time gives the same.
+func TestWritingChangesNothing(t *testing.T) {
+	p := &plan.Plan{PlanID: "WFS-x", RootTaskID: "GOAL-1", Title: "X", Tasks: []*plan.Task{
+		{TaskID: "GOAL-1", NodeType: plan.Goal},
+		{TaskID: "IMPL-1", NodeType: plan.Action, ParentTaskID: "GOAL-1",
+			DeliverableSpec: &plan.DeliverableSpec{OutputDir: "out", Files: []string{"a", "b"}}},
+	}}
+	first, err := CCW(snapshot(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, _ := CCW(snapshot(p))
+	for name, data := range first {
+		if string(second[name]) != string(data) {
+			t.Errorf("%s is first\n%s\nthen\n%s", name, data, second[name])
+		}
+	}
+}
+
+// Each file says what the layout of the specification wants there.
+func TestLayout(t *testing.T) {
+	p, err := plandoc.Parse("p", []byte(`
+title: Login
+plan_id: WFS-login
+root_acceptance_criteria: [{id: R1, statement: Users can log in}]
+tasks:
+  - task_id: IMPL-1
+    title: Tokens
+    context: {inherited: {context: [Keys rotate]}, shared_context: {auth: tokens, store: disk}}
+    tasks:
+      - {task_id: IMPL-1.1, title: Test the tokens, context: {shared_context: {store: memory}}, acceptance_criteria: [{id: A1, statement: Each fails first}]}
+      - {task_id: IMPL-1.2, title: Sign a token, agent: claude}
+  - {task_id: IMPL-2, title: Logo}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Grafts = []plan.Graft{{TaskID: plan.PlanTaskID, ArtifactID: "v1"}}
+	s := snapshot(p)
+	s.Agent = func(t *plan.Task) string {
+		return map[string]string{"Test the tokens": "code-review-test-agent"}[t.Title]
+	}
+	out, err := CCW(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var child struct{ Context map[string]any }
+	if err := json.Unmarshal(out["WFS-login/.task/IMPL-1.1.json"], &child); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"from": "IMPL-1", "context": []any{"Keys rotate"}}, child.Context["inherited"]); diff != "" {
+		t.Errorf("inherited (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]any{"auth": "tokens", "store": "memory"}, child.Context["shared_context"]); diff != "" {
+		t.Errorf("shared_context (-want +got):\n%s", diff)
+	}
+	for id, agent := range map[string]string{"IMPL-1.1": "code-review-test-agent", "IMPL-1.2": "claude", "IMPL-2": "code-developer"} {
+		if text := string(out["WFS-login/.task/"+id+".json"]); !strings.Contains(text, `"agent": "`+agent+`"`) {
+			t.Errorf("%s is not done by %s: %s", id, agent, text)
+		}
+	}
+	if text := string(out["WFS-login/IMPL_PLAN.md"]); !strings.Contains(text, "\n## Requirements\n"+
+		"- **R1**: Users can log in\n- **IMPL-1.1 A1**: Each fails first\n\n## Task Structure\n") {
+		t.Errorf("IMPL_PLAN.md is\n%s", text)
+	}
+}
+
+// One session is active: the one that is worked on. The others are paused, and have no marker.
+func TestSession(t *testing.T) {
+	p := &plan.Plan{PlanID: "WFS-x", RootTaskID: "GOAL-1", Title: "X", Tasks: []*plan.Task{{TaskID: "GOAL-1", NodeType: plan.Goal}}}
+	for active, want := range map[bool]string{true: "active", false: "paused"} {
+		s := snapshot(p)
+		s.Active = active
+		files, err := Session(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := string(files["WFS-x/workflow-session.json"]); !strings.Contains(text, `"status": "`+want+`"`) {
+			t.Errorf("active %v: %s", active, text)
+		}
+		if marked := files[".active-WFS-x"] != nil; marked != active {
+			t.Errorf("active %v: marked %v", active, marked)
+		}
 	}
 }

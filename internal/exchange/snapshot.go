@@ -14,6 +14,7 @@ type Snapshot struct {
 	State     *plan.State
 	Active    bool                            // it is the one that is worked on: CCW marks it
 	Summaries map[plan.TaskID]plandoc.Summary // of the tasks with an approved version
+	Agent     func(*plan.Task) string         // who does a task that names nobody, "" where no rule says; may be nil
 }
 
 func (s Snapshot) plan() *plan.Plan { return s.State.Plan }

@@ -2,14 +2,14 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
-	"slices"
-	"strings"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // CCW is the plan as the session directory that its system would have (seed 1, "File Structure"): the content of each
@@ -17,16 +17,11 @@ import (
 // parents, dependencies and statuses. It fails only on what JSON can't hold.
 func CCW(s Snapshot) (map[string][]byte, error) {
 	name := string(s.plan().PlanID)
-	files := map[string][]byte{}
-	if s.Active && s.State.SessionStatus() == plan.SessionActive {
-		files[Marker(s.plan().PlanID)] = nil
+	files, err := Session(s)
+	if err != nil {
+		return nil, err
 	}
 	tasks := s.tasks()
-	session, err := encode(s.session(tasks))
-	if err != nil {
-		return nil, fmt.Errorf("write the session of %s: %w", name, err)
-	}
-	files[path.Join(name, "workflow-session.json")] = session
 	for _, t := range tasks {
 		data, err := encode(s.task(t))
 		if err != nil {
@@ -43,6 +38,32 @@ func CCW(s Snapshot) (map[string][]byte, error) {
 	return files, nil
 }
 
+// Session is the part of CCW that says which session is active: workflow-session.json and the marker, which is nil if
+// there should be none.
+func Session(s Snapshot) (map[string][]byte, error) {
+	id := s.plan().PlanID
+	session, err := encode(s.session(s.tasks()))
+	if err != nil {
+		return nil, fmt.Errorf("write the session of %s: %w", id, err)
+	}
+	files := map[string][]byte{path.Join(string(id), "workflow-session.json"): session, Marker(id): nil}
+	if s.sessionStatus() == plan.SessionActive {
+		files[Marker(id)] = []byte{}
+	}
+	return files, nil
+}
+
+// Marker is the file that marks the plan as the active one.
+func Marker(id plan.ID) string { return ".active-" + string(id) }
+
+// sessionStatus is active for the plan that is worked on alone: one session is active at a time.
+func (s Snapshot) sessionStatus() plan.SessionStatus {
+	if status := s.State.SessionStatus(); s.Active || status != plan.SessionActive {
+		return status
+	}
+	return plan.SessionPaused
+}
+
 // encode writes JSON as people read it: sorted keys, two spaces, nothing escaped for HTML.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
@@ -56,10 +77,7 @@ func encode(v any) ([]byte, error) {
 // fields are what an imported object had, to be written again.
 func fieldsOf(m map[string]any) map[string]any {
 	fields, _ := m["fields"].(map[string]any)
-	if fields == nil {
-		return map[string]any{}
-	}
-	return maps.Clone(fields)
+	return cloned(fields)
 }
 
 // session is workflow-session.json.
@@ -76,11 +94,9 @@ func (s Snapshot) session(tasks []*plan.TaskState) map[string]any {
 	}
 	out["type"] = larger(textOf(out["type"]), p.AssessComplexity())
 	out["current_phase"] = string(s.State.Phase())
-	out["status"] = string(s.State.SessionStatus())
-	progress := map[string]any{}
-	if old, ok := out["progress"].(map[string]any); ok {
-		progress = maps.Clone(old)
-	}
+	out["status"] = string(s.sessionStatus())
+	old, _ := out["progress"].(map[string]any)
+	progress := cloned(old)
 	completed, current := []any{}, []any{}
 	for _, phase := range s.State.CompletedPhases() {
 		completed = append(completed, string(phase))
@@ -120,118 +136,57 @@ func (s Snapshot) task(t *plan.TaskState) map[string]any {
 	if t.NodeType == plan.Goal {
 		out["status"] = "container"
 	}
-	meta := maps.Clone(t.Meta)
+	meta, flow := cloned(t.Meta), cloned(t.FlowControl)
 	delete(meta, keyImported)
-	if meta == nil {
-		meta = map[string]any{}
-	}
-	context, flow := maps.Clone(t.Context), maps.Clone(t.FlowControl)
-	if context == nil {
-		context = map[string]any{}
-	}
+	context := cloned(plandoc.Effective(s.State, t.Task).Context)
 	if !byCCW {
-		s.own(t, meta, context, &flow)
+		s.own(t, meta, context, flow)
 	}
-	s.links(t, out, context)
+	s.links(t, context)
 	for key, part := range map[string]map[string]any{"meta": meta, "context": context, "flow_control": flow} {
 		if _, kept := out[key]; !kept || len(part) > 0 {
-			out[key] = orEmpty(part)
+			out[key] = part
 		}
 	}
 	return out
 }
 
-func orEmpty(m map[string]any) map[string]any {
-	if m == nil {
-		return map[string]any{}
-	}
-	return m
+// cloned is a map with the same entries, never nil.
+func cloned(m map[string]any) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, m)
+	return out
 }
 
 // links brings parent and dependencies in line with the plan.
-func (s Snapshot) links(t *plan.TaskState, out, context map[string]any) {
-	var stated []string
-	for _, v := range []any{context["depends_on"], out["depends_on"], out["dependencies"]} {
-		for _, d := range refs(v) {
-			if id := legalID(d); id != "" && id != t.TaskID && s.State.Tasks[id] != nil {
-				stated = appendNew(stated, string(id))
-			}
-		}
-	}
-	var now []string
-	for _, d := range t.DependsOn {
-		now = append(now, string(d))
-	}
-	_, had := context["depends_on"]
-	if t.NodeType == plan.Action && !sameSet(stated, now) && (had || len(now) > 0) && !s.handedDown(t, stated, now) {
+func (s Snapshot) links(t *plan.TaskState, context map[string]any) {
+	if t.NodeType == plan.Action {
 		context["depends_on"] = ids(t.DependsOn)
 	}
-	parent := t.ParentTaskID
-	if parent == s.plan().RootTaskID {
-		parent = ""
-	}
-	if legalID(textOf(context["parent"])) != parent && parent != "" &&
-		!strings.HasPrefix(string(t.TaskID), string(parent)+".") || parent == "" && textOf(context["parent"]) != "" &&
-		s.State.Tasks[legalID(textOf(context["parent"]))] != nil {
-		if parent == "" {
-			delete(context, "parent")
-		} else {
-			context["parent"] = string(parent)
-		}
+	delete(context, "parent")
+	if t.ParentTaskID != s.plan().RootTaskID {
+		context["parent"] = string(t.ParentTaskID)
 	}
 }
 
-// handedDown reports whether all that a task has more than it states comes from the goals above it.
-func (s Snapshot) handedDown(t *plan.TaskState, stated, now []string) bool {
-	for _, d := range stated {
-		if !slices.Contains(now, d) {
-			return false
-		}
+// agentOf is who does a task: the agent that it names, or the one for its kind and title.
+func (s Snapshot) agentOf(t *plan.Task) string {
+	name := t.Agent
+	if name == "" && s.Agent != nil {
+		name = s.Agent(t)
 	}
-	inherited := map[string]bool{}
-	above := s.State.Tasks[t.ParentTaskID]
-	for range maxLevels {
-		if above == nil {
-			break
-		}
-		for _, v := range []any{above.Context["depends_on"], fieldsOf(imported(above.Task))["depends_on"],
-			fieldsOf(imported(above.Task))["dependencies"]} {
-			for _, d := range refs(v) {
-				inherited[string(legalID(d))] = true
-			}
-		}
-		above = s.State.Tasks[above.ParentTaskID]
-	}
-	for _, d := range now {
-		if !slices.Contains(stated, d) && !inherited[d] {
-			return false
-		}
-	}
-	return true
-}
-
-func sameSet(a, b []string) bool {
-	for _, x := range a {
-		if !slices.Contains(b, x) {
-			return false
-		}
-	}
-	return len(a) == len(b)
+	return cmp.Or(name, "code-developer")
 }
 
 // own fills the sections of a task that was not imported from that system.
-func (s Snapshot) own(t *plan.TaskState, meta, context map[string]any, flow *map[string]any) {
+func (s Snapshot) own(t *plan.TaskState, meta, context, flow map[string]any) {
 	set := func(m map[string]any, key string, v any) {
 		if _, has := m[key]; !has {
 			m[key] = v
 		}
 	}
 	set(meta, "type", "feature")
-	if t.Agent != "" {
-		set(meta, "agent", t.Agent)
-	} else {
-		set(meta, "agent", "code-developer")
-	}
+	set(meta, "agent", s.agentOf(t.Task))
 	if t.EstimatedPersonDays > 0 {
 		set(meta, "estimated_person_days", t.EstimatedPersonDays)
 	}
@@ -250,15 +205,8 @@ func (s Snapshot) own(t *plan.TaskState, meta, context map[string]any, flow *map
 	}
 	set(context, "acceptance", acceptance)
 	set(context, "focus_paths", []any{})
-	set(context, "depends_on", ids(t.DependsOn))
-	if t.ParentTaskID != s.plan().RootTaskID {
-		set(context, "parent", string(t.ParentTaskID))
-	}
-	if *flow == nil {
-		*flow = map[string]any{}
-	}
-	set(*flow, "pre_analysis", []any{})
-	set(*flow, "implementation_approach", map[string]any{"task_description": firstText(t.Description, t.Title),
+	set(flow, "pre_analysis", []any{})
+	set(flow, "implementation_approach", map[string]any{"task_description": firstText(t.Description, t.Title),
 		"modification_points": []any{}, "logic_flow": []any{}})
-	set(*flow, "target_files", anyList(deliverables(t.Task)))
+	set(flow, "target_files", anyList(deliverables(t.Task)))
 }

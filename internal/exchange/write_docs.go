@@ -76,10 +76,13 @@ func (s Snapshot) implPlan(tasks []*plan.TaskState) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Implementation Plan: %s\n\n## Overview\n%s\n", inline(p.Title), printable(p.TopTask))
-	if root := s.root(); len(root.RootAcceptanceCriteria) > 0 {
-		b.WriteString("\n## Requirements\n")
-		for _, c := range root.RootAcceptanceCriteria {
-			fmt.Fprintf(&b, "- **%s**: %s\n", inline(c.ID), inline(c.Statement))
+	b.WriteString("\n## Requirements\n")
+	for _, c := range s.root().RootAcceptanceCriteria {
+		fmt.Fprintf(&b, "- **%s**: %s\n", inline(c.ID), inline(c.Statement))
+	}
+	for _, t := range tasks {
+		for _, c := range t.AcceptanceCriteria {
+			fmt.Fprintf(&b, "- **%s %s**: %s\n", t.TaskID, inline(c.ID), inline(c.Statement))
 		}
 	}
 	b.WriteString("\n## Task Structure\n")

@@ -1,6 +1,6 @@
-// Package views writes a plan as read-only files into a worktree, for people and for other systems.
+// Package views writes a plan as read-only files, for people and for other systems.
 //
-// It hides where the files are, how they stay out of the index, and which command brings an edit of one into the plan.
-// It does not own what the files say (internal/exchange), or how edits are kept (internal/checkout). docs/sessions.md
-// specifies what users see of it.
+// It hides where the files are, how they stay out of the index, and how it tells its own files from those that somebody
+// edited or put there: a record in the git directory has the hash of each file that it wrote. It does not own what the
+// files say (internal/exchange). docs/sessions.md specifies what users see of it.
 package views

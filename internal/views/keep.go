@@ -4,27 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"gitwf/internal/exchange"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
+	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
 
-// keepOut makes git ignore the views. It refuses if the index has some of them: they would be committed.
-func (v *Views) keepOut(ctx context.Context) error {
-	dir := Dir + "/" + string(v.ID)
-	marker := Dir + "/" + exchange.Marker(v.ID)
-	in := func(args ...string) gitstore.Invocation {
-		return gitstore.Invocation{Dir: v.Store.WorkTree(), Args: append([]string{"--literal-pathspecs"}, args...)}
-	}
-	tracked, err := v.Store.GitIn(ctx, in("ls-files", "-z", "--", dir, marker))
+// keepOut makes git ignore the files of a plan. It refuses if the index has some of them: they would be committed.
+func (v *Views) keepOut(ctx context.Context, id plan.ID) error {
+	dir, marker := Dir+"/"+string(id), Dir+"/"+exchange.Marker(id)
+	tracked, err := v.Store.GitIn(ctx, gitstore.Invocation{Dir: v.Store.WorkTree(),
+		Args: []string{"--literal-pathspecs", "ls-files", "-z", "--", dir, marker}})
 	if err != nil {
 		return fmt.Errorf("look whether %s is in the index: %w", dir, err)
 	}
@@ -35,7 +31,7 @@ func (v *Views) keepOut(ctx context.Context) error {
 	if !v.inView(ctx, dir+"/TODO_LIST.md") && !v.inView(ctx, marker) {
 		return nil
 	}
-	if err := exclude(ctx, v.Store, []string{"/" + Dir + "/.checkout-*", "/" + dir + "/", "/" + marker}); err != nil {
+	if err := v.exclude(ctx, "/"+Dir+"/.checkout-*\n/"+dir+"/\n/"+marker+"\n"); err != nil {
 		return err
 	}
 	if v.inView(ctx, dir+"/TODO_LIST.md") {
@@ -52,34 +48,22 @@ func (v *Views) inView(ctx context.Context, name string) bool {
 	return errors.As(err, &said) && said.ExitCode == 1
 }
 
-// exclude adds patterns to info/exclude, which linked worktrees share.
-func exclude(ctx context.Context, store *gitstore.Store, patterns []string) error {
-	name, err := store.Git(ctx, "rev-parse", "--path-format=absolute", "--git-path", "info/exclude")
+// exclude adds lines to info/exclude, which linked worktrees share.
+func (v *Views) exclude(ctx context.Context, lines string) error {
+	name, err := v.Store.Git(ctx, "rev-parse", "--path-format=absolute", "--git-path", "info/exclude")
 	if err != nil {
 		return fmt.Errorf("find the file of what git passes over: %w", err)
 	}
 	name = filepath.FromSlash(name)
+	before, err := os.ReadFile(name)
+	if err != nil && !os.IsNotExist(err) || strings.Contains(string(before), lines) {
+		return err
+	}
+	if len(before) > 0 && before[len(before)-1] != '\n' {
+		before = append(before, '\n')
+	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	before, err := os.ReadFile(name)
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	var add strings.Builder
-	if len(before) > 0 && before[len(before)-1] != '\n' {
-		add.WriteByte('\n')
-	}
-	have := strings.Split(string(before), "\n")
-	for _, p := range patterns {
-		if !slices.Contains(have, p) {
-			add.WriteString(p + "\n")
-		}
-	}
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(f, add.String())
-	return errors.Join(err, f.Close())
+	return os.WriteFile(name, append(before, lines...), 0o666)
 }

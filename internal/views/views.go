@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	"gitwf/internal/act"
-	"gitwf/internal/checkout"
 	"gitwf/internal/engine"
 	"gitwf/internal/exchange"
 	"gitwf/internal/export"
@@ -24,23 +22,16 @@ import (
 // Dir is the directory of the views, below the top of a worktree (seed 1, "File Structure").
 const Dir = ".workflow"
 
-// Views are the files of one plan in one worktree.
+// Views write the files of plans.
 type Views struct {
 	Store *gitstore.Store
-	ID    plan.ID
 	Now   func() time.Time
 	Warn  func(text string)
-	Force func(name string, have []byte) bool // which edited files give way; nil: none
-
-	known map[string]plandoc.Summary // by task, version, and number of reviews and of pruned versions
+	Agent func(*plan.Task) string // who does a task that names nobody
+	Force bool                    // move edited and foreign files aside, instead of leaving them
 }
 
-// placeOf is where the views of a worktree are.
-func placeOf(store *gitstore.Store) checkout.Place {
-	return checkout.Place{Top: store.WorkTree(), Dir: Dir, Record: filepath.Join(store.GitDir(), "wf", "checkout")}
-}
-
-// Update is what has become of the views. Paths start at the top of the worktree.
+// Update is what became of the files. Paths start at the top of the worktree.
 type Update struct {
 	PlanID    plan.ID  `json:"plan_id"`
 	Directory string   `json:"directory"`
@@ -50,63 +41,158 @@ type Update struct {
 	Kept      []Kept   `json:"kept"`
 }
 
-// Edited is a view that somebody edited, left as it is.
+// Edited is a file with content that was not written here, left as it is.
 type Edited struct {
-	Path   string   `json:"path"`
-	Diff   string   `json:"diff,omitempty"`    // from what was written to what is there
-	What   string   `json:"what,omitempty"`    // of what is no file to compare
-	HandIn []string `json:"hand_in,omitempty"` // what can be done with it
+	Path string `json:"path"`
 }
 
-// Kept is an edited view that was replaced, and its copy.
+// Kept is such a file that was replaced, and the name that it has now.
 type Kept struct {
 	Path string `json:"path"`
 	Copy string `json:"copy"`
 }
 
-// Update brings the files up to date with the plan as it is now.
-func (v *Views) Update(ctx context.Context) (Update, error) {
+// Checkout brings the files of a plan in this worktree up to date with the plan as it is now. Of other plans that are
+// checked out here, it does so with what says which session is active.
+func (v *Views) Checkout(ctx context.Context, id plan.ID) (Update, error) {
 	unlock, err := v.Store.LockWorktree(ctx, "checkout")
 	if err != nil {
 		return Update{}, err
 	}
 	defer unlock()
-	snap, err := v.Store.Snapshot(ctx, v.ID)
+	if err := v.keepOut(ctx, id); err != nil {
+		return Update{}, err
+	}
+	done, err := v.update(ctx, id, v.session)
 	if err != nil {
-		return Update{}, err
+		return done, err
 	}
-	s, files, err := v.files(ctx, snap)
-	if err != nil {
-		return Update{}, err
+	others, err := v.checkedOut()
+	for _, other := range others {
+		if other == id {
+			continue
+		}
+		more, err := v.update(ctx, other, v.sessionFiles)
+		if err != nil {
+			v.Warn(fmt.Sprintf("%s/%s: %s; see git wf doctor", Dir, other, plain.Line(err.Error())))
+		}
+		done.Written, done.Removed = append(done.Written, more.Written...), append(done.Removed, more.Removed...)
+		done.Edited, done.Kept = append(done.Edited, more.Edited...), append(done.Kept, more.Kept...)
 	}
-	if err := v.keepOut(ctx); err != nil {
-		return Update{}, err
-	}
-	o := checkout.Options{Force: v.Force}
-	place := placeOf(v.Store)
-	r, err := place.Sync(string(v.ID), files, o)
-	if err == nil {
-		err = v.dropMarkers(ctx, place, o, &r)
-	}
-	return v.outcome(ctx, s, r), err
+	return done, err
 }
 
-// files are what the plan's views should be, and what they are made of.
-func (v *Views) files(ctx context.Context, snap *gitstore.Snapshot) (exchange.Snapshot, map[string][]byte, error) {
+// Output writes the files of a plan below another directory, which exists.
+func (v *Views) Output(ctx context.Context, id plan.ID, dir string) (Update, error) {
+	files, err := v.files(ctx, id)
+	if err != nil {
+		return Update{}, err
+	}
+	return v.write(dir, ".", "", id, files)
+}
+
+// update brings the files of a plan in this worktree up to date that compute returns.
+func (v *Views) update(ctx context.Context, id plan.ID, compute func(context.Context, plan.ID) (files, error)) (Update,
+	error) {
+	computed, err := compute(ctx, id)
+	if err != nil {
+		return Update{}, err
+	}
+	return v.write(v.Store.WorkTree(), Dir, v.recordFile(id), id, computed)
+}
+
+// write writes files of a plan. The directory of its tasks exists even if it has none (seed 1, "Creation Strategy").
+func (v *Views) write(top, dir, record string, id plan.ID, files files) (Update, error) {
+	f, err := openFolder(top, dir, record, v.Force)
+	if err != nil {
+		return Update{}, err
+	}
+	defer f.Close()
+	u, err := f.sync(files)
+	if err == nil && files[path.Join(string(id), "workflow-session.json")] != nil {
+		err = f.MkdirAll(filepath.Join(string(id), ".task"), 0o777)
+	}
+	u.PlanID, u.Directory = id, path.Join(dir, string(id))
+	for _, list := range [][]string{u.Written, u.Removed} {
+		for i, name := range list {
+			list[i] = path.Join(dir, name)
+		}
+	}
+	for i, e := range u.Edited {
+		u.Edited[i].Path = path.Join(dir, e.Path)
+	}
+	for i, k := range u.Kept {
+		u.Kept[i] = Kept{path.Join(dir, k.Path), path.Join(dir, k.Copy)}
+	}
+	return u, err
+}
+
+func (v *Views) recordFile(id plan.ID) string {
+	return filepath.Join(v.Store.GitDir(), "wf", "checkout", string(id)+".json")
+}
+
+// checkedOut lists the plans with files in this worktree.
+func (v *Views) checkedOut() (ids []plan.ID, err error) {
+	names, err := filepath.Glob(v.recordFile("*"))
+	for _, name := range names {
+		if id := plan.ID(strings.TrimSuffix(filepath.Base(name), ".json")); id.Valid() {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
+}
+
+// files are what each file has, by its path below Dir; nil of those that should not be there.
+type files map[string][]byte
+
+// session are the files of a plan as it is now, and nil for those that were written for an earlier state.
+func (v *Views) session(ctx context.Context, id plan.ID) (files, error) {
+	was, err := readRecord(v.recordFile(id))
+	if err != nil {
+		return nil, err
+	}
+	out, err := v.files(ctx, id)
+	for name := range was {
+		if out[name] == nil && err == nil {
+			out[name] = nil
+		}
+	}
+	return out, err
+}
+
+// files are those of a plan as it is now.
+func (v *Views) files(ctx context.Context, id plan.ID) (files, error) {
+	snap, err := v.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	s, err := v.Snapshot(ctx, snap)
 	if err != nil {
-		return s, nil, err
+		return nil, err
 	}
-	files, err := exchange.CCW(s)
-	if err == nil {
-		err = v.decisions(ctx, snap, files)
+	out, err := exchange.CCW(s)
+	if err != nil {
+		return nil, err
 	}
-	return s, files, err
+	return out, v.decisions(ctx, snap, out)
+}
+
+// sessionFiles are those that say whether the session of a plan is active.
+func (v *Views) sessionFiles(ctx context.Context, id plan.ID) (files, error) {
+	snap, err := v.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s, err := v.State(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	return exchange.Session(s)
 }
 
 // decisions adds what a task that decides looks at, and what it has decided (seed 4): dev_plan.md and
 // project_history.md.
-func (v *Views) decisions(ctx context.Context, snap *gitstore.Snapshot, files map[string][]byte) error {
+func (v *Views) decisions(ctx context.Context, snap *gitstore.Snapshot, files files) error {
 	s := snap.State()
 	for _, t := range s.Plan.Tasks {
 		if t.Decides == nil {
@@ -124,66 +210,10 @@ func (v *Views) decisions(ctx context.Context, snap *gitstore.Snapshot, files ma
 			}
 			fmt.Fprintf(&history, "%s\n\n", plain.Text(d.HistoryAppend))
 		}
-		files[path.Join(string(v.ID), "dev_plan.md")] = []byte(act.DevPlan(s))
-		files[path.Join(string(v.ID), "project_history.md")] = history.Bytes()
+		files[path.Join(string(snap.ID), "dev_plan.md")] = []byte(act.DevPlan(s))
+		files[path.Join(string(snap.ID), "project_history.md")] = history.Bytes()
 	}
 	return nil
-}
-
-// dropMarkers removes the markers of other plans that are no longer active here.
-func (v *Views) dropMarkers(ctx context.Context, place checkout.Place, o checkout.Options, r *checkout.Result) error {
-	groups, err := place.Groups()
-	if err != nil {
-		return err
-	}
-	active, _ := v.Store.Active(ctx) // "" if there is none
-	for _, group := range groups {
-		if id := plan.ID(group); id != v.ID && id != active {
-			marker := exchange.Marker(id)
-			removed, err := place.Drop(group, marker, o)
-			if err != nil {
-				return err
-			}
-			if removed {
-				r.Removed = append(r.Removed, marker)
-			}
-		}
-	}
-	return nil
-}
-
-func (v *Views) outcome(ctx context.Context, s exchange.Snapshot, r checkout.Result) Update {
-	done := Update{PlanID: v.ID, Directory: Dir + "/" + string(v.ID), Written: below(r.Written),
-		Removed: below(r.Removed), Edited: []Edited{}, Kept: []Kept{}}
-	for _, ed := range r.Edited {
-		seen := Edited{Path: path.Join(Dir, ed.Name), What: ed.What, HandIn: waysIn(s, v.ID, ed)}
-		if ed.Have != nil {
-			seen.Diff = viewDiff(ctx, v.Store, ed)
-		}
-		done.Edited = append(done.Edited, seen)
-	}
-	for _, k := range r.Kept {
-		done.Kept = append(done.Kept, Kept{path.Join(Dir, k.Name), path.Join(Dir, k.Copy)})
-	}
-	return done
-}
-
-func below(names []string) []string {
-	out := make([]string, len(names))
-	for i, name := range names {
-		out[i] = path.Join(Dir, name)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// Beat changes when the plan, its claims or the active plan change.
-func (v *Views) Beat() [2]any {
-	var head any
-	if st, err := os.Stat(filepath.Join(v.Store.GitDir(), "WORKFLOW_HEAD")); err == nil {
-		head = [2]int64{st.ModTime().UnixNano(), st.Size()}
-	}
-	return [2]any{v.Store.Pulse(v.ID), head}
 }
 
 // State is what the writers of JSON and CSV show of a plan.
@@ -193,35 +223,23 @@ func (v *Views) State(ctx context.Context, snap *gitstore.Snapshot) (exchange.Sn
 		return exchange.Snapshot{}, err
 	}
 	active, err := v.Store.Active(ctx)
-	return exchange.Snapshot{State: state, Active: err == nil && active == snap.ID}, nil
+	return exchange.Snapshot{State: state, Active: err == nil && active == snap.ID, Agent: v.Agent}, nil
 }
 
 // Snapshot is what the other writers show: the summaries of approved versions, too, each of which is two documents to
-// read. Records are written once, so a version that was approved by the same review is not read again.
+// read.
 func (v *Views) Snapshot(ctx context.Context, snap *gitstore.Snapshot) (exchange.Snapshot, error) {
 	out, err := v.State(ctx, snap)
 	if err != nil {
 		return out, err
 	}
-	if v.known == nil {
-		v.known = map[string]plandoc.Summary{}
-	}
 	out.Summaries = map[plan.TaskID]plandoc.Summary{}
 	for _, t := range snap.Plan.Tasks {
-		ts := out.State.Tasks[t.TaskID]
-		if t.NodeType != plan.Action || t.Planning() || ts.Approved == 0 {
-			continue
-		}
-		r := snap.Records.Of(t.TaskID)
-		reading := fmt.Sprintf("%s v%d %d %d", t.TaskID, ts.Approved, len(r.Reviews), len(r.Pruned))
-		sum, ok := v.known[reading]
-		if !ok {
-			if sum, err = export.Summarize(ctx, v.Store, snap, t.TaskID, ts.Approved); err != nil {
+		if ts := out.State.Tasks[t.TaskID]; t.NodeType == plan.Action && !t.Planning() && ts.Approved > 0 {
+			if out.Summaries[t.TaskID], err = export.Summarize(ctx, v.Store, snap, t.TaskID, ts.Approved); err != nil {
 				return out, err
 			}
-			v.known[reading] = sum
 		}
-		out.Summaries[t.TaskID] = sum
 	}
 	return out, nil
 }

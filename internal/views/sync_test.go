@@ -1,4 +1,4 @@
-package checkout
+package views
 
 import (
 	"errors"
@@ -13,17 +13,18 @@ import (
 	"testing"
 )
 
+// site is a folder "views" with a record beside it.
 type site struct {
 	*testing.T
-	Place
+	top, record string
 }
 
 func newSite(t *testing.T) *site {
-	return &site{t, Place{Top: t.TempDir(), Dir: "views", Record: filepath.Join(t.TempDir(), "record")}}
+	return &site{t, t.TempDir(), filepath.Join(t.TempDir(), "wf", "record.json")}
 }
 
 func (s *site) path(name string) string {
-	return filepath.Join(s.Top, s.Dir, filepath.FromSlash(name))
+	return filepath.Join(s.top, "views", filepath.FromSlash(name))
 }
 
 func (s *site) put(name, data string) {
@@ -46,57 +47,54 @@ func (s *site) has(name, want string) {
 	}
 }
 
-func files(pairs ...string) map[string][]byte {
-	m := map[string][]byte{}
-	for i := 0; i < len(pairs); i += 2 {
-		m[pairs[i]] = []byte(pairs[i+1])
+// sync makes files what they should be; "-" stands for none.
+func (s *site) sync(force bool, pairs ...string) (Update, error) {
+	s.Helper()
+	f, err := openFolder(s.top, "views", s.record, force)
+	if err != nil {
+		return Update{}, err
 	}
-	return m
+	defer f.Close()
+	m := files{}
+	for i := 0; i < len(pairs); i += 2 {
+		if m[pairs[i]] = []byte(pairs[i+1]); pairs[i+1] == "-" {
+			m[pairs[i]] = nil
+		}
+	}
+	return f.sync(m)
 }
 
-// sync brings the group g up to date and compares what it reports.
-func (s *site) sync(f map[string][]byte, o Options, want string) Result {
+// did syncs and compares what it reports.
+func (s *site) did(want string, force bool, pairs ...string) {
 	s.Helper()
-	r, err := s.Sync("g", f, o)
+	u, err := s.sync(force, pairs...)
 	if err != nil {
 		s.Fatal(err)
 	}
-	var edited, kept []string
-	for _, e := range r.Edited {
-		edited = append(edited, e.Name)
-	}
-	for _, k := range r.Kept {
-		kept = append(kept, k.Name+">"+k.Copy)
-	}
-	if got := fmt.Sprint(r.Written, r.Removed, edited, kept); got != want {
+	if got := fmt.Sprint(u.Written, u.Removed, u.Edited, u.Kept); got != want {
 		s.Errorf("did %s, want %s", got, want)
 	}
-	return r
 }
-
-func always(string, []byte) bool { return true }
 
 func TestSyncFollowsTheFiles(t *testing.T) {
 	s := newSite(t)
-	s.sync(files("g/a", "1", "g/d/b", "2", ".m", ""), Options{}, "[.m g/a g/d/b] [] [] []")
+	s.did("[.m g/a g/d/b] [] [] []", false, "g/a", "1", "g/d/b", "2", ".m", "")
 	s.has("g/d/b", "2")
 	if st, _ := os.Stat(s.path("g/a")); st.Mode().Perm()&0o222 != 0 {
 		t.Errorf("g/a is %v", st.Mode())
 	}
-	s.sync(files("g/a", "1", "g/d/b", "2", ".m", ""), Options{}, "[] [] [] []")
+	s.did("[] [] [] []", false, "g/a", "1", "g/d/b", "2", ".m", "")
 	s.put("g/mine", "x")
-	s.sync(files("g/a", "2"), Options{Look: true}, "[g/a] [.m g/d/b] [] []")
-	s.has("g/a", "1")
-	s.sync(files("g/a", "2"), Options{}, "[g/a] [.m g/d/b] [] []")
+	s.did("[g/a] [.m g/d/b] [] []", false, "g/a", "2", "g/d/b", "-", ".m", "-")
 	if _, err := os.Lstat(s.path("g/d")); err == nil {
 		t.Error("an empty directory stays")
 	}
 	os.Remove(s.path("g/a"))
-	s.sync(files("g/a", "2"), Options{}, "[g/a] [] [] []")
-	s.sync(nil, Options{}, "[] [g/a] [] []")
+	s.did("[g/a] [] [] []", false, "g/a", "2")
+	s.did("[] [g/a] [] []", false, "g/a", "-")
 	s.has("g/mine", "x")
-	if groups, err := s.Groups(); err != nil || len(groups) > 0 {
-		t.Errorf("groups %v, %v", groups, err)
+	if _, err := os.Lstat(s.record); err == nil {
+		t.Error("a record of nothing stays")
 	}
 }
 
@@ -104,62 +102,43 @@ func TestSyncLosesNoEdit(t *testing.T) {
 	s := newSite(t)
 	s.put("g/theirs", "x")
 	s.put("g/same", "1")
-	r := s.sync(files("g/a", "1", "g/b", "1", "g/theirs", "1", "g/same", "1"), Options{}, "[g/a g/b] [] [g/theirs] []")
-	if e := r.Edited[0]; e.Base != nil || string(e.Have) != "x" || string(e.Want) != "1" {
-		t.Errorf("%+v", e)
-	}
+	s.put("g/empty", "")
+	s.did("[g/a g/b g/empty] [] [{g/theirs}] []", false, "g/a", "1", "g/b", "1", "g/theirs", "1", "g/same", "1", "g/empty", "1")
 	s.put("g/a", "edited")
 	s.put("g/b", "edited")
-	r = s.sync(files("g/a", "2", "g/same", "2"), Options{}, "[g/same] [] [g/a g/b] []")
-	if e := r.Edited[0]; string(e.Base) != "1" || string(e.Want) != "2" || string(e.Have) != "edited" {
-		t.Errorf("%+v", e)
-	}
-	if !r.Edited[1].Gone {
-		t.Errorf("%+v", r.Edited[1])
-	}
+	s.did("[g/same] [] [{g/a} {g/b}] []", false, "g/a", "2", "g/b", "-", "g/same", "2")
 	s.has("g/a", "edited")
-	s.sync(files("g/a", "edited", "g/b", "3"), Options{}, "[] [g/same] [g/b] []") // the state has caught up with the edit
-	s.sync(files("g/a", "4", "g/b", "3"), Options{}, "[g/a] [] [g/b] []")
-	s.sync(files("g/a", "4"), Options{Force: always}, "[] [g/b] [] [g/b>g/b.orig]")
+	s.did("[] [g/same] [{g/b}] []", false, "g/a", "edited", "g/b", "3", "g/same", "-") // the plan says the same by now
+	s.did("[g/a] [] [{g/b}] []", false, "g/a", "4", "g/b", "3")
+	s.did("[] [g/b] [] [{g/b g/b.orig}]", true, "g/a", "4", "g/b", "-")
 	s.has("g/b.orig", "edited")
 	s.has("g/b", "")
 	s.put("g/a", "again")
 	s.put("g/a.orig", "mine")
-	s.sync(files("g/a", "4"), Options{Force: always}, "[g/a] [] [] [g/a>g/a.orig-2]")
+	s.did("[g/a] [] [] [{g/a g/a.orig-2}]", true, "g/a", "4")
 	s.has("g/a.orig", "mine")
 	s.has("g/a.orig-2", "again")
 	s.has("g/a", "4")
 }
 
-// At the latest before it replaces a file, Sync finds an edit that keeps size and time.
-func TestSyncReadsBeforeItReplaces(t *testing.T) {
-	s := newSite(t)
-	s.sync(files("g/a", "1"), Options{}, "[g/a] [] [] []")
-	st, _ := os.Stat(s.path("g/a"))
-	s.put("g/a", "x")
-	os.Chtimes(s.path("g/a"), st.ModTime(), st.ModTime())
-	s.sync(files("g/a", "2"), Options{}, "[] [] [g/a] []")
-	s.has("g/a", "x")
-}
-
 // A killed writer has left some files new and some old, and its record says so.
 func TestSyncAfterAKill(t *testing.T) {
 	s := newSite(t)
-	s.sync(files("g/a", "1", "g/b", "1"), Options{}, "[g/a g/b] [] [] []")
-	r, err := s.load("g")
+	s.did("[g/a g/b] [] [] []", false, "g/a", "1", "g/b", "1")
+	w, err := readRecord(s.record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range r {
-		r[name] = append(r[name], hashOf([]byte("2")))
+	for name := range w {
+		w[name] = append(w[name], hashOf([]byte("2")))
 	}
-	if err := s.save("g", r); err != nil {
+	if err := w.save(s.record); err != nil {
 		t.Fatal(err)
 	}
 	s.put("g/a", "2")
-	s.put(".checkout-LEFT", "half")
-	s.sync(files("g/a", "3", "g/b", "3"), Options{}, "[g/a g/b] [] [] []")
-	s.has(".checkout-LEFT", "")
+	s.put(".checkout-new", "half")
+	s.did("[g/a g/b] [] [] []", false, "g/a", "3", "g/b", "3")
+	s.has(".checkout-new", "")
 }
 
 func TestSyncFollowsNoLink(t *testing.T) {
@@ -181,13 +160,12 @@ func TestSyncFollowsNoLink(t *testing.T) {
 			if err := os.Symlink(tt.to, strings.TrimSuffix(s.path(tt.link), "/")); err != nil {
 				t.Fatal(err)
 			}
-			r, err := s.Sync("g", files("g/d/a", "1"), Options{Force: always})
-			var way *InTheWayError
-			if tt.want != "" && (!errors.As(err, &way) || !strings.Contains(err.Error(), tt.want)) {
+			u, err := s.sync(true, "g/d/a", "1")
+			if tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%v, want %s", err, tt.want)
 			}
-			if tt.want == "" && (err != nil || len(r.Kept) != 1) {
-				t.Errorf("%+v, %v", r, err)
+			if tt.want == "" && (err != nil || len(u.Kept) != 1) {
+				t.Errorf("%+v, %v", u, err)
 			}
 			if left, _ := os.ReadDir(outside); len(left) > 0 {
 				t.Errorf("written outside: %v", left)
@@ -195,29 +173,10 @@ func TestSyncFollowsNoLink(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"../x", "g/../../x", "/x"} {
-		if _, err := newSite(t).Sync("g", files(name, "1"), Options{}); err == nil {
+		if _, err := newSite(t).sync(true, name, "1"); err == nil {
 			t.Errorf("%s is written", name)
 		}
 	}
-	if _, err := newSite(t).Sync("../g", files("a", "1"), Options{}); err == nil {
-		t.Error("a group outside is written")
-	}
-}
-
-func TestDrop(t *testing.T) {
-	s := newSite(t)
-	s.sync(files("g/a", "1", ".m", ""), Options{}, "[.m g/a] [] [] []")
-	for _, want := range []bool{true, false} {
-		if removed, err := s.Drop("g", ".m", Options{}); removed != want || err != nil {
-			t.Errorf("%v, %v", removed, err)
-		}
-	}
-	s.has("g/a", "1")
-	s.put("g/a", "edited")
-	if removed, err := s.Drop("g", "g/a", Options{}); removed || err != nil {
-		t.Errorf("%v, %v", removed, err)
-	}
-	s.has("g/a", "edited")
 }
 
 // Bytes are a program of writers and editors. What a person wrote last and did not give up is still there, under its
@@ -244,17 +203,21 @@ func FuzzSync(f *testing.F) {
 				s.put(name, "mine"+text)
 				edits["mine"+text] = true
 			}
-			var o Options
-			if op/15%2 == 1 {
-				o.Force = always
+			pairs := []string{}
+			for _, n := range names {
+				text := "-"
+				if want[n] != nil {
+					text = string(want[n])
+				}
+				pairs = append(pairs, n, text)
 			}
-			r, err := s.Sync("g", want, o)
+			u, err := s.sync(op/15%2 == 1, pairs...)
 			if err != nil {
 				t.Fatal(err)
 			}
 			edited := map[string]bool{}
-			for _, e := range r.Edited {
-				edited[e.Name] = true
+			for _, e := range u.Edited {
+				edited[e.Path] = true
 			}
 			for _, n := range names {
 				data, err := os.ReadFile(s.path(n))
@@ -265,7 +228,7 @@ func FuzzSync(f *testing.F) {
 				}
 			}
 			left := map[string]bool{}
-			filepath.WalkDir(filepath.Join(s.Top, s.Dir), func(p string, d fs.DirEntry, err error) error {
+			filepath.WalkDir(filepath.Join(s.top, "views"), func(p string, d fs.DirEntry, err error) error {
 				if err == nil && !d.IsDir() {
 					data, _ := os.ReadFile(p)
 					left[string(data)] = true
