@@ -13,6 +13,7 @@ import (
 type Context struct {
 	Task     *plan.Task       `json:"task"`
 	Plan     PlanContext      `json:"plan"`
+	Workflow WorkflowContext  `json:"workflow"`
 	Criteria []plan.Criterion `json:"criteria"` // that the result is judged by
 	Inputs   []Input          `json:"inputs"`
 	HandedIn []HandedIn       `json:"handed_in"` // by people
@@ -29,6 +30,12 @@ type PlanContext struct {
 	PlanID  plan.ID `json:"plan_id"`
 	Title   string  `json:"title"`
 	TopTask string  `json:"top_task"` // the user's request, verbatim
+}
+
+// WorkflowContext is the session that the plan is, and how far it has come (seed 1, "Execution Context").
+type WorkflowContext struct {
+	Session plan.ID `json:"session"`
+	Phase   string  `json:"phase"`
 }
 
 // Input is an approved version that the task builds on. Its files are at $WF_IN/<task id>/<path>.

@@ -84,12 +84,16 @@ func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *pl
 	if err != nil {
 		return prepare.Outcome{}, err
 	}
+	retried, err := e.retriedSteps(ctx, snap, task.TaskID)
+	if err != nil {
+		return prepare.Outcome{}, err
+	}
 	environ, err := e.commandEnv()
 	if err != nil {
 		return prepare.Outcome{}, err
 	}
 	return prepare.Run(ctx, prepare.Setup{
-		Task: task, Plan: snap.ID, Dir: dir, Results: results, Answers: answers,
+		Task: task, Plan: snap.ID, Dir: dir, Results: results, Answers: answers, Retried: retried,
 		Timeout: time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
 		Environ: process.Environ(environ, "WF_ROLE="+preparation, "WF_REPO="+w.repo, "WF_IN="+w.in, "WF_CONTEXT="+w.context,
 			"WF_PLAN="+string(snap.ID), "WF_TASK="+string(task.TaskID), "WF_ATTEMPT="+strconv.Itoa(w.attempt)),
@@ -132,6 +136,27 @@ func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task 
 		}
 	}
 	return answers, err
+}
+
+// retriedSteps are the steps that have failed for good since the task was last reset, by name.
+func (e *Engine) retriedSteps(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID) (map[string]bool, error) {
+	retried := map[string]bool{}
+	r := snap.Records.Of(id)
+	for _, rec := range r.Attempts {
+		if rec.N <= r.Reset().Attempt || rec.Kind != plan.AttemptError || rec.Version > 0 {
+			continue
+		}
+		doc, err := e.documents(ctx, snap, id).Attempt(rec)
+		if err != nil {
+			return nil, err
+		}
+		for _, step := range doc.Preparation {
+			if step.Result == plandoc.StepFailed {
+				retried[step.Step] = true
+			}
+		}
+	}
+	return retried, nil
 }
 
 // unprepared records an attempt that ended with a step: as a question if the step wants a person, else as failed.
@@ -212,7 +237,11 @@ func stepsAhead(t *plan.Task) []prompt.Step {
 }
 
 func promptStep(s plandoc.Step, i int) prompt.Step {
-	return prompt.Step{Number: i + 1, Name: s.Name, Action: s.Action, Result: "not taken yet"}
+	name := s.Name
+	if s.OutputTo != "" {
+		name += " [" + s.OutputTo + "]"
+	}
+	return prompt.Step{Number: i + 1, Name: name, Action: s.Action, Result: "not taken yet"}
 }
 
 // summary is what a dependency's approved version tells those who build on it: the same text as in .summaries/.

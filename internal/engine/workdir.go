@@ -136,6 +136,7 @@ func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, 
 	c := agent.Context{
 		Task:     task,
 		Plan:     agent.PlanContext{PlanID: snap.ID, Title: snap.Plan.Title, TopTask: snap.Plan.TopTask},
+		Workflow: agent.WorkflowContext{Session: snap.ID, Phase: string(snap.State().Phase())},
 		Criteria: t.AcceptanceCriteria,
 	}
 	for _, have := range w.inputs {

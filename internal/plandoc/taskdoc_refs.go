@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"gitwf/internal/plan"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -169,6 +171,46 @@ func Fill(arg string, values map[string]Value) string {
 		i++
 	}
 	return b.String()
+}
+
+// WithApproach is the task, which is Effective, with the values of its references in its implementation_approach. The
+// outputs of steps stay references: what they say is none of the task's own words.
+func WithApproach(t *plan.Task, id plan.ID) *plan.Task {
+	approach, has := t.FlowControl["implementation_approach"]
+	if !has {
+		return t
+	}
+	whole := *t
+	whole.FlowControl = maps.Clone(t.FlowControl)
+	whole.FlowControl["implementation_approach"] = filled(approach, t, id)
+	return &whole
+}
+
+// filled is a value with the references in all of its texts filled in.
+func filled(v any, t *plan.Task, id plan.ID) any {
+	switch v := v.(type) {
+	case string:
+		values := map[string]Value{}
+		for _, name := range WholeReferences(v, IsProperty) {
+			if value, ok := Property(t, id, name); ok {
+				values[name] = one(strings.ReplaceAll(value.Text, "\n", ", "))
+			}
+		}
+		return Fill(v, values)
+	case []any:
+		list := slices.Clone(v)
+		for i, item := range list {
+			list[i] = filled(item, t, id)
+		}
+		return list
+	case map[string]any:
+		m := maps.Clone(v)
+		for key, item := range m {
+			m[key] = filled(item, t, id)
+		}
+		return m
+	}
+	return v
 }
 
 // variable is the name of a variable that holds the value.

@@ -161,6 +161,11 @@ func TestDocumentRules(t *testing.T) {
 			"target_files[0]: IMPL-1.2: the lines are no range"},
 		{"levels", "task_id: IMPL-1.1\n", "task_id: IMPL-1.1.1\n", "id-levels",
 			"tasks[0].tasks[0].task_id: IMPL-1.1.1: the id has too many levels (expected at most 2 (config.max_id_levels); found 3, IMPL-1.1.1; for example task_id: IMPL-1.1)"},
+		{"an id of its own", "task_id: IMPL-1.1\n", "task_id: FOO-1\n", "id-form", "tasks[0].tasks[0].task_id: FOO-1: is no id of the specification"},
+		{"a subtask without its task", "task_id: IMPL-1.1\n", "task_id: IMPL-2.1\n", "id-parent",
+			"parent_task_id: IMPL-2.1: the id is that of a subtask of IMPL-2 (expected IMPL-2; found \"IMPL-1\"; for example parent_task_id: IMPL-2)"},
+		{"an unknown agent", "agent: code-developer, priority", "agent: somebody, priority", "bad-value",
+			"meta.agent: IMPL-1.2: has a value that is not allowed (expected one of code-developer, planning-agent, code-review-test-agent, review-agent; found \"somebody\""},
 		{"mode", "task_document: strict", "task_document: lax", "bad-value",
 			"config.task_document: has a value that is not allowed"},
 	}
@@ -336,5 +341,25 @@ func TestSameFocus(t *testing.T) {
 	}
 	if got := FocusPaths(&plan.Task{Context: map[string]any{"focus_paths": "src"}}); got != nil {
 		t.Errorf("a text is taken for a list: %q", got)
+	}
+}
+
+func TestWithApproach(t *testing.T) {
+	p, err := ParseValid("p.yaml", []byte(strictPlan), policy.Floors{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := p.Task("IMPL-1.2")
+	whole := WithApproach(Effective(plan.Derive(p, plan.Records{}, nil, noon), task), p.PlanID)
+	want := map[string]any{
+		"task_description":    "Reference The design is done, Keys rotate from IMPL-1. Apply JWT with refresh tokens.",
+		"modification_points": []any{"Add generation (src/auth/login.ts:handleLogin:75-120) following [found]"},
+		"logic_flow":          []any{"login → token using [found]", "a[1] and [x] are no references"},
+	}
+	if diff := cmp.Diff(want, whole.FlowControl["implementation_approach"]); diff != "" {
+		t.Error(diff)
+	}
+	if again := fmt.Sprint(task.FlowControl["implementation_approach"]); !strings.Contains(again, "[inherited.context]") {
+		t.Errorf("the plan itself was changed: %s", again)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/relpath"
@@ -52,13 +53,22 @@ func (v *validator) idLevels(i int, t *plan.Task) {
 			fmt.Sprintf("at most %d (config.max_id_levels)", limit), fmt.Sprintf("%d, %s", levels, t.TaskID),
 			"task_id: "+string(t.TaskID)[:idEnd(t.TaskID, limit)])
 	}
-	if dot := strings.LastIndexByte(string(t.TaskID), '.'); dot > 0 && isStrict(v.plan) {
-		if above := t.TaskID[:dot]; v.get(above) != nil && t.ParentTaskID != above {
-			v.add(i, "id-parent", "parent_task_id", "the id is that of a subtask of another task", string(above),
-				plain.Quote(string(t.ParentTaskID)), "parent_task_id: "+string(above))
-		}
+	if !isStrict(v.plan) || t.TaskID == v.plan.RootTaskID {
+		return
+	}
+	if !seedID.Get().MatchString(string(t.TaskID)) {
+		v.add(i, "id-form", "task_id", "is no id of the specification", "IMPL-1, or IMPL-1.2 below it", string(t.TaskID),
+			"task_id: IMPL-1")
+	}
+	if dot := strings.LastIndexByte(string(t.TaskID), '.'); dot > 0 && t.ParentTaskID != t.TaskID[:dot] {
+		above := string(t.TaskID[:dot])
+		v.add(i, "id-parent", "parent_task_id", "the id is that of a subtask of "+above, above,
+			plain.Quote(string(t.ParentTaskID)), "parent_task_id: "+above)
 	}
 }
+
+// seedID is an id of a task in seed 1; how many levels it has is max_id_levels.
+var seedID = pattern.Compile(`^IMPL-[0-9]+(\.[0-9]+)*$`)
 
 // seedLevels is how many levels an id has at most by seed 1.
 const seedLevels = 2

@@ -27,6 +27,7 @@ type Setup struct {
 	Environ []string          // of the command lines
 	Timeout time.Duration     // of a step that has none of its own
 	Answers map[string]string // by step name: a person's answer after it failed
+	Retried map[string]bool   // by step name: it failed in an earlier attempt; a step with retry_once does not run again
 }
 
 // Limits of a step's output, in bytes.
@@ -114,11 +115,16 @@ func (r *runner) take(ctx context.Context, s plandoc.Step) (Result, error) {
 		return res, nil
 	}
 	tries := 1
+	var failed error
 	if s.OnError == plandoc.RetryOnce {
 		tries = 2
+		if r.Retried[s.Name] {
+			tries = 0
+			failed = errors.New("it has failed twice, in an earlier attempt, and is not run again before git wf retry " +
+				string(r.Task.TaskID))
+		}
 	}
 	began := time.Now()
-	var failed error
 	for n := 1; n <= tries; n++ {
 		res.Record.Tries = n
 		if failed = r.try(ctx, &res); failed == nil || ctx.Err() != nil {
