@@ -18,7 +18,7 @@
 //   - Nothing is made up. What a plan needs and the source does not say (criteria, files, an estimate) is left out, so that
 //     the review of the plan names it; Gaps says the same beforehand.
 //   - Nothing is lost. meta, context and flow_control of a task are kept as they are; everything else that the source has of a
-//     task is in meta.imported, from where CCW writes it back. What our own state says wins over it.
+//     task is in meta.imported.
 //   - Nothing is believed. What is marked done there is listed in Imported.Done, and is a task like any other.
 //   - A file that is broken costs itself and no other. Each thing that was left out or mended is a finding with file and line;
 //     what only deserves to be known is a note.

@@ -13,8 +13,7 @@ import (
 )
 
 // CCW is the plan as the session directory that its system would have (seed 1, "File Structure"): the content of each
-// file, by its path below .workflow. What was imported is written as it was, but for what our state says: titles,
-// parents, dependencies and statuses. It fails only on what JSON can't hold.
+// file, by its path below .workflow. It fails only on what JSON can't hold.
 func CCW(s Snapshot) (map[string][]byte, error) {
 	name := string(s.plan().PlanID)
 	files, err := Session(s)
@@ -28,12 +27,12 @@ func CCW(s Snapshot) (map[string][]byte, error) {
 			return nil, fmt.Errorf("write %s: %w", t.TaskID, err)
 		}
 		files[path.Join(name, ".task", string(t.TaskID)+".json")] = data
+		if sum, ok := s.Summaries[t.TaskID]; ok { // of what is approved, and nothing else
+			files[path.Join(name, ".summaries", string(t.TaskID)+"-summary.md")] =
+				[]byte(sum.Text(t.Task, s.State.Dependents(t.TaskID)))
+		}
 	}
-	summaries := s.summaries(tasks)
-	for id, text := range summaries {
-		files[path.Join(name, ".summaries", string(id)+"-summary.md")] = []byte(text)
-	}
-	files[path.Join(name, "TODO_LIST.md")] = []byte(s.todoList(tasks, summaries))
+	files[path.Join(name, "TODO_LIST.md")] = []byte(s.todoList(tasks))
 	files[path.Join(name, "IMPL_PLAN.md")] = []byte(s.implPlan(tasks))
 	return files, nil
 }
@@ -74,29 +73,8 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// fields are what an imported object had, to be written again.
-func fieldsOf(m map[string]any) map[string]any {
-	fields, _ := m["fields"].(map[string]any)
-	return cloned(fields)
-}
-
 // session is workflow-session.json.
 func (s Snapshot) session(tasks []*plan.TaskState) map[string]any {
-	p := s.plan()
-	out := map[string]any{}
-	root := p.Task(p.RootTaskID)
-	if imported(root)["format"] == string(formatCCW) {
-		out = fieldsOf(imported(root))
-	}
-	out["session_id"] = string(p.PlanID)
-	if text, _ := out["project"].(string); text == "" {
-		out["project"] = p.Title
-	}
-	out["type"] = larger(textOf(out["type"]), p.AssessComplexity())
-	out["current_phase"] = string(s.State.Phase())
-	out["status"] = string(s.sessionStatus())
-	old, _ := out["progress"].(map[string]any)
-	progress := cloned(old)
 	completed, current := []any{}, []any{}
 	for _, phase := range s.State.CompletedPhases() {
 		completed = append(completed, string(phase))
@@ -106,49 +84,25 @@ func (s Snapshot) session(tasks []*plan.TaskState) map[string]any {
 			current = append(current, string(t.TaskID))
 		}
 	}
-	progress["completed_phases"], progress["current_tasks"] = completed, current
-	out["progress"] = progress
-	return out
-}
-
-// larger is the larger of two complexities: it is never lowered. A word that is none of them stays.
-func larger(was string, is plan.Complexity) string {
-	if c := plan.Complexity(was); was != "" && (!c.Valid() || c.Higher(is) == c) {
-		return was
+	return map[string]any{
+		"session_id": string(s.plan().PlanID), "project": s.plan().Title, "type": string(s.plan().AssessComplexity()),
+		"current_phase": string(s.State.Phase()), "status": string(s.sessionStatus()),
+		"progress": map[string]any{"completed_phases": completed, "current_tasks": current},
 	}
-	return string(is)
 }
 
-// task is .task/<id>.json.
+// task is .task/<id>.json: the five fields of the specification. What the plan has in its sections stays.
 func (s Snapshot) task(t *plan.TaskState) map[string]any {
-	from := imported(t.Task)
-	byCCW := imported(s.root())["format"] == string(formatCCW)
-	out := map[string]any{}
-	if byCCW {
-		out = fieldsOf(from)
-	}
-	was, _ := out["title"].(string)
-	out["id"] = string(t.TaskID)
-	if (&assembler{}).title(was, textOf(from["id"])) != t.Title {
-		out["title"] = t.Title
-	}
-	out["status"] = wordsOf(t).ccw
-	if t.NodeType == plan.Goal {
-		out["status"] = "container"
-	}
 	meta, flow := cloned(t.Meta), cloned(t.FlowControl)
 	delete(meta, keyImported)
 	context := cloned(plandoc.Effective(s.State, t.Task).Context)
-	if !byCCW {
-		s.own(t, meta, context, flow)
+	s.fill(t, meta, context, flow)
+	status := wordsOf(t).ccw
+	if t.NodeType == plan.Goal {
+		status = "container"
 	}
-	s.links(t, context)
-	for key, part := range map[string]map[string]any{"meta": meta, "context": context, "flow_control": flow} {
-		if _, kept := out[key]; !kept || len(part) > 0 {
-			out[key] = part
-		}
-	}
-	return out
+	return map[string]any{"id": string(t.TaskID), "title": t.Title, "status": status, "meta": meta, "context": context,
+		"flow_control": flow}
 }
 
 // cloned is a map with the same entries, never nil.
@@ -156,17 +110,6 @@ func cloned(m map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, m)
 	return out
-}
-
-// links brings parent and dependencies in line with the plan.
-func (s Snapshot) links(t *plan.TaskState, context map[string]any) {
-	if t.NodeType == plan.Action {
-		context["depends_on"] = ids(t.DependsOn)
-	}
-	delete(context, "parent")
-	if t.ParentTaskID != s.plan().RootTaskID {
-		context["parent"] = string(t.ParentTaskID)
-	}
 }
 
 // agentOf is who does a task: the agent that it names, or the one for its kind and title.
@@ -178,8 +121,8 @@ func (s Snapshot) agentOf(t *plan.Task) string {
 	return cmp.Or(name, "code-developer")
 }
 
-// own fills the sections of a task that was not imported from that system.
-func (s Snapshot) own(t *plan.TaskState, meta, context, flow map[string]any) {
+// fill adds to the sections of a task what they lack. Its links are those of the plan.
+func (s Snapshot) fill(t *plan.TaskState, meta, context, flow map[string]any) {
 	set := func(m map[string]any, key string, v any) {
 		if _, has := m[key]; !has {
 			m[key] = v
@@ -205,6 +148,11 @@ func (s Snapshot) own(t *plan.TaskState, meta, context, flow map[string]any) {
 	}
 	set(context, "acceptance", acceptance)
 	set(context, "focus_paths", []any{})
+	context["depends_on"] = ids(t.DependsOn)
+	delete(context, "parent")
+	if t.ParentTaskID != s.plan().RootTaskID {
+		context["parent"] = string(t.ParentTaskID)
+	}
 	set(flow, "pre_analysis", []any{})
 	set(flow, "implementation_approach", map[string]any{"task_description": firstText(t.Description, t.Title),
 		"modification_points": []any{}, "logic_flow": []any{}})

@@ -9,7 +9,7 @@ import (
 )
 
 // todoList is TODO_LIST.md (seed 1, "TODO_LIST.md Template").
-func (s Snapshot) todoList(tasks []*plan.TaskState, summaries map[plan.TaskID]string) string {
+func (s Snapshot) todoList(tasks []*plan.TaskState) string {
 	var b strings.Builder
 	p := s.plan()
 	fmt.Fprintf(&b, "# Tasks: %s\n\n## Task Progress\n", inline(p.Title))
@@ -32,7 +32,7 @@ func (s Snapshot) todoList(tasks []*plan.TaskState, summaries map[plan.TaskID]st
 			fmt.Fprintf(&b, "%s▸ %s\n", indent, link)
 		} else {
 			fmt.Fprintf(&b, "%s- [%s] %s", indent, wordsOf(t).box, link)
-			if summaries[t.TaskID] != "" && t.Status == plan.StatusDone {
+			if _, written := s.Summaries[t.TaskID]; written && t.Status == plan.StatusDone {
 				fmt.Fprintf(&b, " | [✅](./.summaries/%s-summary.md)", t.TaskID)
 			}
 			if waived := s.State.WaivedNote(t.TaskID); waived != "" && t.Status == plan.StatusDone {
@@ -51,29 +51,12 @@ func (s Snapshot) todoList(tasks []*plan.TaskState, summaries map[plan.TaskID]st
 	if deepest < 2 {
 		b.WriteString("- Maximum 2 levels: Main tasks and subtasks only\n")
 	}
-	if notes := s.notes(); notes != "" {
-		b.WriteString("\n## Notes\n" + notes + "\n")
-	}
 	return b.String()
 }
 
-// notes are those of the TODO_LIST.md that was imported.
-func (s Snapshot) notes() string {
-	files, _ := imported(s.root())["files"].(map[string]any)
-	text, _ := files["TODO_LIST.md"].(string)
-	if _, notes, ok := strings.Cut(text, "\n## Notes\n"); ok {
-		return strings.TrimSpace(notes)
-	}
-	return ""
-}
-
-// implPlan is IMPL_PLAN.md: as it was imported, else made of the plan.
+// implPlan is IMPL_PLAN.md.
 func (s Snapshot) implPlan(tasks []*plan.TaskState) string {
 	p := s.plan()
-	files, _ := imported(s.root())["files"].(map[string]any)
-	if text, _ := files["IMPL_PLAN.md"].(string); text != "" {
-		return text
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Implementation Plan: %s\n\n## Overview\n%s\n", inline(p.Title), printable(p.TopTask))
 	b.WriteString("\n## Requirements\n")
@@ -94,20 +77,6 @@ func (s Snapshot) implPlan(tasks []*plan.TaskState) string {
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// summaries are .summaries/<id>-summary.md by task: what the approved version brought, or what was imported with the
-// task.
-func (s Snapshot) summaries(tasks []*plan.TaskState) map[plan.TaskID]string {
-	out := map[plan.TaskID]string{}
-	for _, t := range tasks {
-		if sum, ok := s.Summaries[t.TaskID]; ok {
-			out[t.TaskID] = sum.Text(t.Task, s.State.Dependents(t.TaskID))
-		} else if text, _ := imported(t.Task)["summary"].(string); text != "" {
-			out[t.TaskID] = text
-		}
-	}
-	return out
 }
 
 // inline is text of a plan on one line of Markdown, with nothing in it that would begin something.

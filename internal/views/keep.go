@@ -2,7 +2,6 @@ package views
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,24 +27,7 @@ func (v *Views) keepOut(ctx context.Context, id plan.ID) error {
 		return fault.Refused("git rm -r -q --cached --ignore-unmatch "+shell.Word(dir)+" "+shell.Word(marker)+
 			", and git wf checkout again", "%s is in the index; views are kept out of it", plain.Line(name))
 	}
-	if !v.inView(ctx, dir+"/TODO_LIST.md") && !v.inView(ctx, marker) {
-		return nil
-	}
-	if err := v.exclude(ctx, "/"+Dir+"/.checkout-*\n/"+dir+"/\n/"+marker+"\n"); err != nil {
-		return err
-	}
-	if v.inView(ctx, dir+"/TODO_LIST.md") {
-		v.Warn("a .gitignore of this repository takes " + dir + " back into view; git add would take it")
-	}
-	return nil
-}
-
-// inView reports whether git does not ignore a file. If git can't say, as behind a symbolic link, it reports false.
-func (v *Views) inView(ctx context.Context, name string) bool {
-	_, err := v.Store.GitIn(ctx, gitstore.Invocation{Dir: v.Store.WorkTree(),
-		Args: []string{"check-ignore", "-q", "--no-index", "--", name}})
-	var said *gitstore.GitError
-	return errors.As(err, &said) && said.ExitCode == 1
+	return v.exclude(ctx, "/"+Dir+"/.checkout-*\n/"+dir+"/\n/"+marker+"\n")
 }
 
 // exclude adds lines to info/exclude, which linked worktrees share.
@@ -54,7 +36,6 @@ func (v *Views) exclude(ctx context.Context, lines string) error {
 	if err != nil {
 		return fmt.Errorf("find the file of what git passes over: %w", err)
 	}
-	name = filepath.FromSlash(name)
 	before, err := os.ReadFile(name)
 	if err != nil && !os.IsNotExist(err) || strings.Contains(string(before), lines) {
 		return err

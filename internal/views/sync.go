@@ -22,6 +22,7 @@ import (
 // folder is a directory with sessions. The names of files in it have slashes.
 type folder struct {
 	*os.Root
+	dir    string // as reports call it
 	record string // the file that says what was written of a session, "" for none
 	force  bool   // move edited and foreign files aside
 }
@@ -30,7 +31,7 @@ type folder struct {
 func openFolder(top, dir, record string, force bool) (*folder, error) {
 	above, err := os.OpenRoot(top)
 	if err != nil || dir == "." {
-		return &folder{above, record, force}, err
+		return &folder{above, dir, record, force}, err
 	}
 	defer above.Close()
 	if err := above.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -40,7 +41,7 @@ func openFolder(top, dir, record string, force bool) (*folder, error) {
 		return nil, err
 	}
 	root, err := above.OpenRoot(dir)
-	return &folder{root, record, force}, err
+	return &folder{root, dir, record, force}, err
 }
 
 // needDir fails if something else is where a directory should be.
@@ -133,25 +134,25 @@ func (f *folder) bring(name string, want []byte, was []string, u *Update) ([]str
 	case there && want != nil && have != nil && bytes.Equal(have, want):
 		return []string{hashOf(want)}, nil
 	case there && !ours && !f.force:
-		u.Edited = append(u.Edited, Edited{name})
+		u.Edited = append(u.Edited, Edited{path.Join(f.dir, name)})
 		return was, nil
 	case there && !ours:
 		aside, err := f.setAside(name)
 		if err != nil {
 			return was, err
 		}
-		u.Kept = append(u.Kept, Kept{name, aside})
+		u.Kept = append(u.Kept, Kept{path.Join(f.dir, name), path.Join(f.dir, aside)})
 	case there && want == nil:
 		if err := f.Remove(filepath.FromSlash(name)); err != nil {
 			return was, err
 		}
 	}
 	if want != nil {
-		u.Written = append(u.Written, name)
+		u.Written = append(u.Written, path.Join(f.dir, name))
 		return []string{hashOf(want)}, f.write(name, want)
 	}
 	if there {
-		u.Removed = append(u.Removed, name)
+		u.Removed = append(u.Removed, path.Join(f.dir, name))
 	}
 	for up := path.Dir(name); up != "." && f.Remove(filepath.FromSlash(up)) == nil; up = path.Dir(up) {
 	} // as long as they are empty

@@ -113,17 +113,6 @@ func (v *Views) write(top, dir, record string, id plan.ID, files files) (Update,
 		err = f.MkdirAll(filepath.Join(string(id), ".task"), 0o777)
 	}
 	u.PlanID, u.Directory = id, path.Join(dir, string(id))
-	for _, list := range [][]string{u.Written, u.Removed} {
-		for i, name := range list {
-			list[i] = path.Join(dir, name)
-		}
-	}
-	for i, e := range u.Edited {
-		u.Edited[i].Path = path.Join(dir, e.Path)
-	}
-	for i, k := range u.Kept {
-		u.Kept[i] = Kept{path.Join(dir, k.Path), path.Join(dir, k.Copy)}
-	}
 	return u, err
 }
 
