@@ -7,10 +7,10 @@ import (
 )
 
 // Advance derives the state of the same plan again, after the records of some tasks or the claims have changed. It
-// costs what changed, not what the plan has, but in a plan of version 2. changed names every task whose records differ
-// from those of s. s does not change.
+// costs what changed, not what the plan has, but where a task judges or decides: those look at all tasks. changed names
+// every task whose records differ from those of s. s does not change.
 func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Time) *State {
-	if s.Plan.SchemaVersion > 1 {
+	if s.shape.acts {
 		return Derive(s.Plan, r, claims, now)
 	}
 	for _, id := range changed {
@@ -21,7 +21,7 @@ func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Tim
 	}
 	next := &State{
 		Plan: s.Plan, Records: r, Tasks: maps.Clone(s.Tasks), order: slices.Clone(s.order), shape: s.shape, below: s.below,
-		over: s.over, splits: s.splits, followers: slices.Clone(s.followers), claims: live(claims, now),
+		over: s.over, splits: s.splits, fills: s.fills, followers: slices.Clone(s.followers), claims: live(claims, now),
 	}
 	a := advance{State: next, before: s, redone: map[TaskID]*TaskState{}, touched: map[TaskID]bool{}}
 	for _, id := range changed {

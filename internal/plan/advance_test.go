@@ -13,7 +13,7 @@ import (
 
 // drawPlan makes a plan of goals, actions that depend on tasks before them, and their checks; one goal is assembled.
 func drawPlan(t *rapid.T) *Plan {
-	p := &Plan{PlanID: "WFS-x", RootTaskID: "GOAL-1", Tasks: []*Task{{TaskID: "GOAL-1", NodeType: Goal}}}
+	p := &Plan{PlanID: "WFS-x", SchemaVersion: rapid.IntRange(1, 2).Draw(t, "schema"), RootTaskID: "GOAL-1", Tasks: []*Task{{TaskID: "GOAL-1", NodeType: Goal}}}
 	goals, all := []TaskID{"GOAL-1"}, []TaskID{}
 	for i := range rapid.IntRange(2, 12).Draw(t, "tasks") {
 		task := &Task{TaskID: TaskID(fmt.Sprintf("T-%d", i+1)), NodeType: Action,

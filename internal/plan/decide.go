@@ -55,7 +55,7 @@ func (s *State) Orderable(by, id TaskID, mode string, answered []int) string {
 		return fmt.Sprintf("is %s: %s", t.Status, s.Reason(t))
 	}
 	for _, d := range t.DependsOn {
-		if f.blocks(t, d, mode) {
+		if f.awaits(d, mode).open {
 			return "waits for " + string(d)
 		}
 	}

@@ -99,7 +99,8 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 	s := &State{
 		Plan: p, Records: r, Tasks: make(map[TaskID]*TaskState, len(p.Tasks)),
 		order: make([]*TaskState, len(p.Tasks)), shape: shapeOf(p), below: map[TaskID]leaves{}, splits: map[TaskID]TaskID{},
-		over: make([][]int, len(p.Tasks)), claims: live(claims, now),
+		over: make([][]int, len(p.Tasks)), followers: make([][]int, len(p.Tasks)), fills: map[TaskID]fills{},
+		claims: live(claims, now),
 	}
 	states := make([]TaskState, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -115,46 +116,45 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 			s.action(t)
 		}
 	}
-	if p.SchemaVersion > 1 {
-		s.fills = map[TaskID]fills{}
-		for _, id := range s.shape.planning {
-			if t := s.Tasks[id]; t.FillTargetTaskID != "" {
-				s.fill(t.Task)
-			}
+	for _, t := range s.order {
+		if t.NodeType == Goal {
+			s.gather(t)
 		}
-		s.follow()
-	} else {
-		s.followers = make([][]int, len(p.Tasks))
-		for _, t := range s.order {
-			s.addFollower(t, func(list []int, place int) []int { return append(list, place) })
+	}
+	for _, id := range s.shape.planning {
+		if t := s.Tasks[id]; t.FillTargetTaskID != "" {
+			s.fill(t.Task)
 		}
-		s.settle(s.order)
 	}
 	for _, t := range s.order {
-		if t.NodeType == Check {
-			s.check(t)
-		}
+		s.addFollower(t, func(list []int, place int) []int { return append(list, place) })
 	}
-	for i, t := range s.order {
-		if t.NodeType == Goal {
-			list := leaves{ids: s.leaves(t.TaskID, nil, map[TaskID]bool{})}
-			list.at = make([]int, len(list.ids))
-			for n, id := range list.ids {
-				leaf := s.Tasks[id]
-				list.at[n], s.over[leaf.place] = leaf.place, append(s.over[leaf.place], i)
-				t.tally.count(leaf, 1)
+	s.settle(s.order)
+	s.follow()
+	for _, t := range s.order {
+		switch t.NodeType {
+		case Check:
+			s.check(t)
+		case Goal:
+			for _, i := range s.below[t.TaskID].at {
+				t.tally.count(s.order[i], 1)
 			}
-			t.tally.leaves = len(list.ids)
-			s.below[t.TaskID] = list
 			s.goal(t)
 		}
 	}
-	if p.SchemaVersion < 2 {
-		for _, t := range s.order {
-			s.pending(t)
-		}
-	}
 	return s
+}
+
+// gather notes the leaves of a GOAL.
+func (s *State) gather(goal *TaskState) {
+	list := leaves{ids: s.leaves(goal.TaskID, nil, map[TaskID]bool{})}
+	list.at = make([]int, len(list.ids))
+	for n, id := range list.ids {
+		at := s.Tasks[id].place
+		list.at[n], s.over[at] = at, append(s.over[at], goal.place)
+	}
+	goal.tally.leaves = len(list.ids)
+	s.below[goal.TaskID] = list
 }
 
 // live leaves out the claims that have expired.
@@ -253,7 +253,7 @@ func (s *State) Quorum(id TaskID) int {
 }
 
 // action walks the table of docs/format.md: the first row that holds gives the status. PENDING and READY are told
-// apart in pending, once every task's status is known.
+// apart in waiting, once the status of what it depends on is known.
 func (s *State) action(t *TaskState) {
 	s.versions(t)
 	r := s.Records.Of(t.TaskID)

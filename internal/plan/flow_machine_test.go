@@ -217,8 +217,8 @@ func (f *flowTeam) records() Records {
 	for _, t := range f.plan.Tasks {
 		if f.read[t.TaskID] == nil {
 			var names []Name
-			for p, oid := range f.tree[t.TaskID] {
-				names = append(names, Name{p, oid})
+			for _, p := range slices.Sorted(maps.Keys(f.tree[t.TaskID])) { // as git lists them
+				names = append(names, Name{p, f.tree[t.TaskID][p]})
 			}
 			f.read[t.TaskID] = ParseTaskRecords(names)
 			if foreign := f.read[t.TaskID].Foreign; len(foreign) > 0 {

@@ -6,24 +6,31 @@ import (
 	"gitwf/internal/plain"
 )
 
-// Statuses in a plan of version 2, where a task's status may follow from other tasks: what it was made from changes,
-// what it judges is made anew, or a task that decides has not ordered it. docs/format.md has the rows.
-//
-// These plans are derived whole, each task after those that it depends on.
+// What of an ACTION's status follows from other tasks: whether they hold it back, and whether a task that decides has
+// ordered it. docs/format.md has the rows.
 
-// flow derives the ACTIONs of a plan of version 2, after action has done what needs nothing but their own records.
+// flow derives the ACTIONs, each after those that it depends on, once it is settled which of these are done.
 type flow struct {
 	*State
-	done    map[TaskID]bool     // they are derived
-	under   map[TaskID][]TaskID // the leaves of GOALs
-	holder  map[string]TaskID   // by role, the task whose orders its tasks wait for
-	before  map[TaskID]bool     // what a deciding task depends on, directly or not: it can't wait for orders
+	done    []bool            // by place: the task is derived, or the leaves of the GOAL are
+	sums    map[ahead]awaited // of GOALs
+	holder  map[string]TaskID // by role, the task whose orders its tasks wait for
+	before  map[TaskID]bool   // what a deciding task depends on, directly or not: it can't wait for orders
 	decides []*TaskState
 }
 
+// ahead is what a task waits for: a dependency, by the mode of its order.
+type ahead struct {
+	dependency TaskID
+	mode       string
+}
+
+// awaited says whether a dependency holds a task back, and whether that can't go on but by an order or a person.
+type awaited struct{ open, stuck bool }
+
 // newFlow knows which tasks wait for whose orders.
 func (s *State) newFlow() flow {
-	f := flow{State: s, done: map[TaskID]bool{}, under: map[TaskID][]TaskID{}, holder: map[string]TaskID{},
+	f := flow{State: s, done: make([]bool, len(s.order)), sums: map[ahead]awaited{}, holder: map[string]TaskID{},
 		before: map[TaskID]bool{}}
 	for _, t := range s.order {
 		if t.NodeType == Action && t.Decides != nil && t.Status != StatusAbandoned {
@@ -65,18 +72,18 @@ func (s *State) follow() {
 // comeBefore notes what a deciding task depends on.
 func (f *flow) comeBefore(dependencies []TaskID) {
 	for _, d := range dependencies {
-		for _, id := range f.standFor(d) {
-			if in := f.Tasks[id]; in != nil && !f.before[id] {
-				f.before[id] = true
-				f.comeBefore(in.DependsOn)
-			}
+		switch t := f.Tasks[d]; {
+		case t == nil || f.before[d]:
+			continue
+		case t.NodeType == Goal:
+			f.before[d] = true
+			f.comeBefore(f.leavesOf(d))
+			f.comeBefore(f.fills[d].open)
+		default:
+			f.before[d] = true
+			f.comeBefore(t.DependsOn)
 		}
 	}
-}
-
-// standFor are the ACTIONs that a dependency waits for: itself, or the leaves of a GOAL and what fills that.
-func (f *flow) standFor(dependency TaskID) []TaskID {
-	return slices.Concat(f.leavesOf(dependency), f.fills[dependency].open)
 }
 
 // leavesOf are the ACTIONs that an id stands for.
@@ -84,51 +91,41 @@ func (f *flow) leavesOf(id TaskID) []TaskID {
 	if t := f.Tasks[id]; t == nil || t.NodeType != Goal {
 		return []TaskID{id}
 	}
-	list, ok := f.under[id]
-	if !ok {
-		list = f.leaves(id, nil, map[TaskID]bool{})
-		f.under[id] = list
-	}
-	return list
+	return f.below[id].ids
 }
 
-// visit derives a task after its dependencies. A plan that nobody has validated may go round in a circle: a task that is
-// being visited counts as it is.
+// visit derives an ACTION after its dependencies, or those that stand below a GOAL. A plan that nobody has validated may
+// go round in a circle: a task that is being visited counts as it is.
 func (f *flow) visit(t *TaskState) {
-	if f.done[t.TaskID] {
+	if t == nil || f.done[t.place] || t.NodeType == Check {
 		return
 	}
-	f.done[t.TaskID] = true
-	for _, d := range t.DependsOn {
-		for _, id := range f.standFor(d) {
-			if dep := f.Tasks[id]; dep != nil && dep.NodeType == Action && dep.Decides == nil {
-				f.visit(dep)
-			}
-		}
+	f.done[t.place] = true
+	if t.NodeType == Goal {
+		f.visitBefore(f.below[t.TaskID].ids)
+		f.visitBefore(f.fills[t.TaskID].open)
+		return
 	}
-	if t.Status == StatusDone {
-		f.effective(t)
-	}
+	f.visitBefore(t.DependsOn)
 	if t.Decides != nil {
-		f.deciding(t)
+		clear(f.sums) // it counts in them
+		if t.Status != StatusDone || f.applied(t) {
+			f.deciding(t)
+		}
+		clear(f.sums)
 		return
 	}
 	t.order, t.ordered = f.openOrder(t)
 	f.waiting(t)
-	t.stuck = f.isStuck(t)
+	t.stuck = f.shape.acts && f.isStuck(t)
 }
 
-// effective says whether a task whose newest version is approved is done with that.
-func (f *flow) effective(t *TaskState) {
-	r := f.Records.Of(t.TaskID)
-	switch stale := f.staleInputs(t, t.Approved); {
-	case len(stale) > 0:
-		f.outdate(t, stale)
-	case t.Judges == nil && t.Decides == nil:
-	case !r.acted(t.Active):
-		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" is to be applied"
-	case t.Judges != nil && r.mode(t.Active) != "":
-		t.Status = StatusPending // it has judged a part; the whole is to come
+// visitBefore visits those of a list that do not end last.
+func (f *flow) visitBefore(list []TaskID) {
+	for _, id := range list {
+		if t := f.Tasks[id]; t != nil && t.Decides == nil {
+			f.visit(t)
+		}
 	}
 }
 
@@ -198,14 +195,30 @@ func (f *flow) waiting(t *TaskState) {
 
 // waitsForOne reports whether a dependency holds a task back.
 func (f *flow) waitsForOne(t *TaskState, mode string) bool {
-	return slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.blocks(t, d, mode) })
+	return slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.awaits(d, mode).open })
 }
 
-// blocks reports whether a dependency holds a task back. A judge that is to look at a part, or for who is at fault, does
-// not wait for the rest.
-func (f *flow) blocks(_ *TaskState, dependency TaskID, mode string) bool {
-	return f.fillOf(dependency) != "" ||
-		slices.ContainsFunc(f.leavesOf(dependency), func(id TaskID) bool { return f.isAwaited(id, mode) })
+// awaits says whether a dependency holds a task back. A partial or investigating judge does not wait for the tasks that
+// it leaves out. The leaves of a GOAL are summed once.
+func (f *flow) awaits(dependency TaskID, mode string) awaited {
+	if t := f.Tasks[dependency]; t == nil || t.NodeType != Goal {
+		open := f.isAwaited(dependency, mode)
+		return awaited{open, open && (t == nil || t.stuck)}
+	}
+	key := ahead{dependency, mode}
+	sum, known := f.sums[key]
+	if known {
+		return sum
+	}
+	for _, id := range f.fills[dependency].open {
+		sum.open, sum.stuck = true, sum.stuck || f.Tasks[id].stuck
+	}
+	for _, id := range f.below[dependency].ids {
+		leaf := f.awaits(id, mode)
+		sum.open, sum.stuck = sum.open || leaf.open, sum.stuck || leaf.stuck
+	}
+	f.sums[key] = sum
+	return sum
 }
 
 // isAwaited reports whether an ACTION is one that the tasks which depend on it wait for.
@@ -218,7 +231,7 @@ func (f *flow) isAwaited(id TaskID, mode string) bool {
 		return false
 	case mode == modePartial && in.Status.blocked():
 		return false
-	case in.Decides != nil && !f.done[id]:
+	case in.Decides != nil && !f.done[in.place]:
 		return true // it ends last
 	}
 	return in.Status != StatusDone
@@ -287,12 +300,7 @@ func (f *flow) isStuck(t *TaskState) bool {
 
 // waitsForStuck reports whether a task waits for one that is stuck.
 func (f *flow) waitsForStuck(t *TaskState, mode string) bool {
-	return slices.ContainsFunc(t.DependsOn, func(d TaskID) bool {
-		return slices.ContainsFunc(f.fills[d].open, func(id TaskID) bool { return f.Tasks[id].stuck }) ||
-			slices.ContainsFunc(f.leavesOf(d), func(id TaskID) bool {
-				return f.isAwaited(id, mode) && (f.Tasks[id] == nil || f.Tasks[id].stuck)
-			})
-	})
+	return slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.awaits(d, mode).stuck })
 }
 
 // checkStuck reports whether the CHECK of a task's newest version has used up its attempts.

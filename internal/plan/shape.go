@@ -16,6 +16,7 @@ type shape struct {
 	grafted    map[TaskID]bool     // those of them whose plan is part of this one
 	dependants map[TaskID][]TaskID // ACTIONs, by what they depend on
 	assembles  map[TaskID][]TaskID // GOALs, by the ACTION that assembles them
+	acts       bool                // some task judges or decides
 }
 
 func shapeOf(p *Plan) *shape {
@@ -29,6 +30,7 @@ func shapeOf(p *Plan) *shape {
 	}
 	for _, t := range p.Tasks {
 		if t.NodeType == Action {
+			h.acts = h.acts || t.Judges != nil || t.Decides != nil
 			if t.Planning() {
 				h.planning = append(h.planning, t.TaskID)
 			}

@@ -94,28 +94,51 @@ func (s *State) addFollower(t *TaskState, longer func(list []int, place int) []i
 	}
 }
 
-// settle finds the stale ones among tasks that are as their own records say, and those that are by what is stale. The
-// tasks are all that may be, and no other changes by them. Where versions were made from each other, which takes an
+// settle finds the tasks that are not done although their newest version is approved: those of judges that have not
+// taken effect, the stale ones, and those that are by what is not done. Before, the tasks are as their own records say;
+// they are all that may be so, and no other changes by them. Where versions were made from each other, which takes an
 // amendment that turns a dependency round, one that is stale makes all of them so.
 func (s *State) settle(tasks []*TaskState) {
-	var stale []*TaskState
+	var undone []*TaskState
+	toApply := map[*TaskState]bool{}
 	visit := func(t *TaskState) {
-		if t.NodeType == Action && t.Status == StatusDone && len(s.staleInputs(t, t.Approved)) > 0 {
+		switch {
+		case t.NodeType != Action || t.Status != StatusDone && !toApply[t]:
+		case len(s.staleInputs(t, t.Approved)) > 0:
 			t.Status = StatusToBeModified
-			stale = append(stale, t)
+			delete(toApply, t)
+			undone = append(undone, t)
+		case !toApply[t] && t.Judges != nil && !s.applied(t):
+			toApply[t] = true
+			undone = append(undone, t)
 		}
 	}
 	for _, t := range tasks {
 		visit(t)
 	}
-	for next := 0; next < len(stale); next++ {
-		for _, i := range s.followers[stale[next].place] {
+	for next := 0; next < len(undone); next++ {
+		for _, i := range s.followers[undone[next].place] {
 			visit(s.order[i])
 		}
 	}
-	for _, t := range stale {
-		s.outdate(t, s.staleInputs(t, t.Approved)) // the reason names all
+	for _, t := range undone {
+		if t.Status == StatusToBeModified {
+			s.outdate(t, s.staleInputs(t, t.Approved)) // the reason names all
+		}
 	}
+}
+
+// applied reports whether an approved version of a task that judges or decides has taken effect. If not, it says so.
+func (s *State) applied(t *TaskState) bool {
+	switch r := s.Records.Of(t.TaskID); {
+	case !r.acted(t.Active):
+		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" is to be applied"
+		return false
+	case t.Judges != nil && r.mode(t.Active) != "":
+		t.Status = StatusPending // it has judged a part; the whole is to come
+		return false
+	}
+	return true
 }
 
 // Stale says why a task's approved version is to be made again: what it was made from is no longer approved. It is ""
