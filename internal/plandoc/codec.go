@@ -3,7 +3,6 @@ package plandoc
 import (
 	"reflect"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -12,27 +11,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// fieldInfo is one field of a struct as JSON sees it.
-type fieldInfo struct {
-	name      string
-	index     int
-	omitEmpty bool
-}
-
-// structInfo lists a struct's fields in the order of their JSON names, which is the order of the canonical form.
-type structInfo struct {
-	fields []fieldInfo
-	byName map[string]fieldInfo
-}
-
-// structs describes every struct that plan.json is made of. It is computed once and never changed.
-var structs = sync.OnceValue(func() map[reflect.Type]*structInfo {
-	infos := map[reflect.Type]*structInfo{}
+// structs has, of every struct that plan.json is made of, the index of each field by its JSON name. It is computed once
+// and never changed.
+var structs = sync.OnceValue(func() map[reflect.Type]map[string]int {
+	infos := map[reflect.Type]map[string]int{}
 	describe(reflect.TypeFor[plan.Plan](), infos)
 	return infos
 })
 
-func describe(t reflect.Type, infos map[reflect.Type]*structInfo) {
+func describe(t reflect.Type, infos map[reflect.Type]map[string]int) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		describe(t.Elem(), infos)
@@ -44,25 +31,21 @@ func describe(t reflect.Type, infos map[reflect.Type]*structInfo) {
 	if infos[t] != nil {
 		return
 	}
-	info := &structInfo{byName: map[string]fieldInfo{}}
-	infos[t] = info
+	infos[t] = map[string]int{}
 	for i := range t.NumField() {
 		field := t.Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name == "" || name == "-" {
-			continue
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			infos[t][name] = i
+			describe(field.Type, infos)
 		}
-		f := fieldInfo{name, i, options == "omitempty"}
-		info.fields = append(info.fields, f)
-		info.byName[name] = f
-		describe(field.Type, infos)
 	}
-	sort.Slice(info.fields, func(i, j int) bool { return info.fields[i].name < info.fields[j].name })
 }
 
 // filler stores nodes in structs, by the json tags. Field names match exactly. Its functions report whether everything
 // fits; the schema says what does not.
-type filler struct{ infos map[reflect.Type]*structInfo }
+type filler struct {
+	infos map[reflect.Type]map[string]int
+}
 
 func newFiller() filler { return filler{structs()} }
 
@@ -77,8 +60,8 @@ func (f filler) object(n *document.Node, v reflect.Value, skip ...string) bool {
 		if slices.Contains(skip, kid.Key) {
 			continue
 		}
-		field, ok := info.byName[kid.Key]
-		if !ok || !f.fill(kid, v.Field(field.index)) {
+		index, ok := info[kid.Key]
+		if !ok || !f.fill(kid, v.Field(index)) {
 			return false
 		}
 	}

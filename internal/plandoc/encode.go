@@ -6,12 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"gitwf/internal/document"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -32,14 +28,32 @@ func Encode(p *plan.Plan) ([]byte, error) {
 	if p == nil {
 		return nil, errors.New("encode plan: no plan")
 	}
-	e := encoder{infos: structs()}
-	e.json = json.NewEncoder(&e.buf)
-	e.json.SetEscapeHTML(false)
-	if err := e.value(reflect.ValueOf(p).Elem(), 0); err != nil {
+	whole := *p
+	if whole.Tasks == nil {
+		whole.Tasks = []*plan.Task{}
+	}
+	data, err := json.Marshal(&whole)
+	// encoding/json writes bytes that are not UTF-8 so, and a replacement character of the text itself as it is.
+	if err == nil && bytes.Contains(bytes.ReplaceAll(data, []byte(`\\`), nil), []byte(`\ufffd`)) {
+		err = errors.New("has text that is not UTF-8")
+	}
+	var sorted any // maps: encoding/json sorts their keys, and keeps the order of a struct's fields
+	if err == nil {
+		d := json.NewDecoder(bytes.NewReader(data))
+		d.UseNumber()
+		err = d.Decode(&sorted)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err == nil {
+		err = e.Encode(sorted)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("encode plan %s: %w", p.PlanID, err)
 	}
-	e.newline(0)
-	return e.buf.Bytes(), nil
+	return b.Bytes(), nil
 }
 
 // Decode reads a stored plan.json. It is strict: a *VersionError for a later format, Findings for an unknown field,
@@ -92,136 +106,4 @@ func checkVersion(root *document.Node) error {
 		return &VersionError{int(i), plan.SchemaVersion}
 	}
 	return nil
-}
-
-// encoder writes the canonical form. It only adds the order of a struct's fields to what encoding/json does.
-type encoder struct {
-	infos map[reflect.Type]*structInfo
-	buf   bytes.Buffer
-	json  *json.Encoder // into buf
-}
-
-func (e *encoder) newline(depth int) {
-	e.buf.WriteByte('\n')
-	for range depth {
-		e.buf.WriteString(indent)
-	}
-}
-
-const indent = "  "
-
-func (e *encoder) value(v reflect.Value, depth int) error {
-	switch v.Kind() {
-	case reflect.Struct:
-		return e.object(v, depth)
-	case reflect.Slice:
-		return e.slice(v, depth)
-	case reflect.Pointer:
-		if !v.IsNil() {
-			return e.value(v.Elem(), depth)
-		}
-	case reflect.String:
-		if s := v.String(); !strings.ContainsFunc(s, special) {
-			e.buf.WriteString(`"` + s + `"`)
-			return nil
-		}
-		return e.leaf(v.Interface(), v.String())
-	case reflect.Map:
-		if v.Type().Elem().Kind() != reflect.Interface {
-			return e.mapping(v, depth)
-		}
-		e.json.SetIndent(strings.Repeat(indent, depth), indent)
-		defer e.json.SetIndent("", "")
-		return e.leaf(v.Interface(), fmt.Sprint(v))
-	}
-	return e.leaf(v.Interface(), "")
-}
-
-// special reports what may need more than quotes around it. Most texts have none, and are written twice as fast so.
-func special(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf }
-
-// leaf writes what has no struct in it. encoding/json would replace the bytes of its text that are not UTF-8.
-func (e *encoder) leaf(v any, text string) error {
-	if !utf8.ValidString(text) {
-		return fmt.Errorf("%s is not UTF-8", plain.Quote(text))
-	}
-	if err := e.json.Encode(v); err != nil {
-		return err
-	}
-	e.buf.Truncate(e.buf.Len() - 1) // a newline
-	return nil
-}
-
-func (e *encoder) object(v reflect.Value, depth int) error {
-	info := e.infos[v.Type()]
-	e.buf.WriteByte('{')
-	first := true
-	for _, f := range info.fields {
-		field := v.Field(f.index)
-		if f.omitEmpty && isEmpty(field) {
-			continue
-		}
-		if !first {
-			e.buf.WriteByte(',')
-		}
-		first = false
-		e.newline(depth + 1)
-		e.buf.WriteString(`"` + f.name + `": `)
-		if err := e.value(field, depth+1); err != nil {
-			return err
-		}
-	}
-	e.close('}', first, depth)
-	return nil
-}
-
-// mapping writes a map whose values are all of one type.
-func (e *encoder) mapping(v reflect.Value, depth int) error {
-	e.buf.WriteByte('{')
-	names := v.MapKeys()
-	slices.SortFunc(names, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-	for i, name := range names {
-		if i > 0 {
-			e.buf.WriteByte(',')
-		}
-		e.newline(depth + 1)
-		if err := e.leaf(name.String(), name.String()); err != nil {
-			return err
-		}
-		e.buf.WriteString(": ")
-		if err := e.value(v.MapIndex(name), depth+1); err != nil {
-			return err
-		}
-	}
-	e.close('}', len(names) == 0, depth)
-	return nil
-}
-
-func isEmpty(v reflect.Value) bool {
-	if k := v.Kind(); k == reflect.Slice || k == reflect.Map {
-		return v.Len() == 0
-	}
-	return v.IsZero()
-}
-
-func (e *encoder) slice(v reflect.Value, depth int) error {
-	e.buf.WriteByte('[')
-	for i := range v.Len() {
-		if i > 0 {
-			e.buf.WriteByte(',')
-		}
-		e.newline(depth + 1)
-		if err := e.value(v.Index(i), depth+1); err != nil {
-			return err
-		}
-	}
-	e.close(']', v.Len() == 0, depth)
-	return nil
-}
-
-func (e *encoder) close(end byte, empty bool, depth int) {
-	if !empty {
-		e.newline(depth)
-	}
-	e.buf.WriteByte(end)
 }
