@@ -158,26 +158,18 @@ func (j Judging) least(id plan.TaskID) int {
 
 // results are those of a task's criteria, in its order.
 func (j Judging) results(x Verdict) []plan.CriterionResult {
-	t := j.State.Tasks[x.TaskID]
-	results := make([]plan.CriterionResult, 0, len(t.AcceptanceCriteria))
-	for _, c := range t.AcceptanceCriteria {
-		r := plan.CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: plan.ResultNotJudged,
-			By: string(j.Judge)}
-		if c.Manual() {
+	return j.State.Tasks[x.TaskID].Results(j.Ran[x.TaskID], string(j.Judge),
+		func(c plan.Criterion) (result, evidence string) {
 			for _, said := range x.Criteria {
 				if said.ID == c.ID {
-					r.Result, r.Evidence = plan.ResultFail, said.Evidence
+					result, evidence = plan.ResultFail, said.Evidence
 					if said.Pass {
-						r.Result = plan.ResultPass
+						result = plan.ResultPass
 					}
 				}
 			}
-		} else if i := slices.IndexFunc(j.Ran[x.TaskID], func(k plan.CriterionResult) bool { return k.ID == c.ID }); i >= 0 {
-			r = j.Ran[x.TaskID][i]
-		}
-		results = append(results, r)
-	}
-	return results
+			return result, evidence
+		})
 }
 
 // review is the review that a verdict is.

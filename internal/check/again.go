@@ -10,7 +10,7 @@ import (
 func Again(s Subject, person, reason string, now time.Time) plan.Review {
 	r := s.review("", "", now).Overtaken()
 	r.For, r.Reason = person, reason
-	r.Criteria = s.merge(nil, nil, r.Reviewer)
+	r.Criteria = s.Task.Results(nil, r.Reviewer, nil)
 	r.Suggestions = []plan.Suggestion{{Priority: "HIGH", Text: "Make it again, for what the task asks and what the repository is now."}}
 	return r
 }

@@ -27,13 +27,9 @@ type AgentOpinion struct {
 // did not judge is not passed.
 func ByAgent(s Subject, ran []plan.CriterionResult, o AgentOpinion, now time.Time) plan.Review {
 	r := s.review(o.Reviewer, o.Session, now)
-	rulings := map[string]plan.CriterionResult{}
-	for _, c := range s.Task.AcceptanceCriteria {
-		if ruling, ruled := o.Criteria[c.ID]; ruled && c.Manual() {
-			rulings[c.ID] = NewResult(c, o.Reviewer, ruling.Result, ruling.Evidence)
-		}
-	}
-	r.Criteria = s.merge(ran, rulings, o.Reviewer)
+	r.Criteria = s.Task.Results(ran, o.Reviewer, func(c plan.Criterion) (result, evidence string) {
+		return o.Criteria[c.ID].Result, o.Criteria[c.ID].Evidence
+	})
 	r.Score, r.CheckID, r.Usage = o.Score, o.CheckedBy, o.Usage
 	r.Agent = o.Agent
 	r.SelfReviewed = r.By() == s.Artifact.Agent

@@ -15,7 +15,7 @@ func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plando
 	if len(findings) > 0 {
 		evidence := findings.Error()
 		for _, c := range s.Task.AcceptanceCriteria {
-			r.Criteria = append(r.Criteria, NewResult(c, plan.ReviewerPlan, plan.ResultFail, evidence))
+			r.Criteria = append(r.Criteria, c.NewResult(plan.ReviewerPlan, plan.ResultFail, evidence))
 			evidence = "not judged, as the plan breaks hard rules"
 		}
 		for _, f := range findings {
@@ -26,7 +26,7 @@ func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plando
 	}
 	judged := plandoc.ReviewPlan(candidate, days)
 	r.Score = judged.Score
-	r.Criteria = s.merge(judged.Criteria, nil, plan.ReviewerPlan)
+	r.Criteria = s.Task.Results(judged.Criteria, plan.ReviewerPlan, nil)
 	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
 	for _, sug := range judged.Suggestions {
 		text := sug.Text

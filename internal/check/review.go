@@ -24,15 +24,20 @@ type Subject struct {
 // failed. Criteria that nobody judged any more are recorded as such.
 func ByEngine(s Subject, ran []plan.CriterionResult, session string, now time.Time) plan.Review {
 	r := s.review(plan.ReviewerChecks, session, now)
-	r.Criteria = s.merge(ran, nil, plan.ReviewerChecks)
-	r.Score = plan.Score(r.Criteria)
-	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
-	r.Suggestions = suggestions(r.Criteria)
-	r.Reason = reason(r, s.MinScore)
+	s.conclude(&r, s.Task.Results(ran, plan.ReviewerChecks, nil))
 	if r.Verdict == plan.Rejected && s.Artifact.Output != "" {
 		r.Reason += "\nIts run line ended with exit status 0, after it had printed:\n" + s.Artifact.Output
 	}
 	return r
+}
+
+// conclude puts results into a review, and what follows from them alone.
+func (s Subject) conclude(r *plan.Review, results []plan.CriterionResult) {
+	r.Criteria = results
+	r.Score = plan.Score(results)
+	r.Verdict = plan.Judge(results, r.Score, s.MinScore)
+	r.Suggestions = suggestions(results)
+	r.Reason = reason(*r, s.MinScore)
 }
 
 // Opinion is what a person says in a review.
@@ -80,18 +85,13 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 	}
 	r := s.review(o.Reviewer, "", now)
 	r.Agent, r.For = o.Agent, o.For
-	rulings := map[string]plan.CriterionResult{}
-	for _, c := range s.Task.AcceptanceCriteria {
+	r.Criteria = s.Task.Results(ran, o.Reviewer, func(c plan.Criterion) (result, evidence string) {
 		ruling, ruled := o.Criteria[c.ID]
-		switch {
-		case !c.Manual():
-		case ruled:
-			rulings[c.ID] = NewResult(c, o.Reviewer, ruling.Result, ruling.Evidence)
-		case o.Verdict == plan.Approved:
-			rulings[c.ID] = NewResult(c, o.Reviewer, plan.ResultPass, plan.AsAWhole)
+		if !ruled && o.Verdict == plan.Approved {
+			return plan.ResultPass, plan.AsAWhole
 		}
-	}
-	r.Criteria = s.merge(ran, rulings, o.Reviewer)
+		return ruling.Result, ruling.Evidence
+	})
 	if err := o.complete(s.Task.TaskID, r.Criteria); err != nil {
 		return plan.Review{}, err
 	}
@@ -163,27 +163,6 @@ func (s Subject) review(reviewer, session string, now time.Time) plan.Review {
 		CreatedAt:          plan.Second(now),
 		SpecHash:           s.Task.SpecHash(),
 	}
-}
-
-// merge puts results into the order of the task's criteria; what nobody judged is recorded as not judged.
-func (s Subject) merge(ran []plan.CriterionResult, rulings map[string]plan.CriterionResult,
-	by string) []plan.CriterionResult {
-	byID := map[string]plan.CriterionResult{}
-	for _, r := range ran {
-		byID[r.ID] = r
-	}
-	results := make([]plan.CriterionResult, 0, len(s.Task.AcceptanceCriteria))
-	for _, c := range s.Task.AcceptanceCriteria {
-		r, ok := byID[c.ID]
-		if !ok {
-			r, ok = rulings[c.ID]
-		}
-		if !ok {
-			r = NewResult(c, by, plan.ResultNotJudged, "")
-		}
-		results = append(results, r)
-	}
-	return results
 }
 
 // suggestions asks for a change for each criterion that failed.

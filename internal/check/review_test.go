@@ -27,7 +27,7 @@ func graded(criteria string) (*plan.Task, []plan.CriterionResult) {
 		}
 		t.AcceptanceCriteria = append(t.AcceptanceCriteria, c)
 		if len(word) > 1 {
-			ran = append(ran, NewResult(c, plan.ReviewerChecks, results[word[1]], "seen"))
+			ran = append(ran, c.NewResult(plan.ReviewerChecks, results[word[1]], "seen"))
 		}
 	}
 	slices.Reverse(ran) // the order of the review is that of the task

@@ -106,22 +106,22 @@ func (s Setup) try(ctx context.Context, c plan.Criterion) (plan.CriterionResult,
 // expands is the result of rendering what the plan's workflow makes of the candidate.
 func (s Setup) expands(ctx context.Context, c plan.Criterion) (plan.CriterionResult, error) {
 	if s.Expands == nil {
-		return NewResult(c, plan.ReviewerChecks, plan.ResultFail, "there is nothing to go on from"), nil
+		return c.NewResult(plan.ReviewerChecks, plan.ResultFail, "there is nothing to go on from"), nil
 	}
 	wrong, stays, err := s.Expands(ctx)
 	if err != nil || wrong != "" {
-		return NewResult(c, plan.ReviewerChecks, plan.ResultFail, wrong), err
+		return c.NewResult(plan.ReviewerChecks, plan.ResultFail, wrong), err
 	}
 	if stays == "" {
 		stays = "what follows keeps all rules of plans"
 	}
-	return NewResult(c, plan.ReviewerChecks, plan.ResultPass, stays), nil
+	return c.NewResult(plan.ReviewerChecks, plan.ResultPass, stays), nil
 }
 
 // within is the result of comparing what a change touches with its paths.
 func (s Setup) within(c plan.Criterion) plan.CriterionResult {
 	if len(s.Outside) == 0 {
-		return NewResult(c, plan.ReviewerChecks, plan.ResultPass, "every changed file is within the paths")
+		return c.NewResult(plan.ReviewerChecks, plan.ResultPass, "every changed file is within the paths")
 	}
 	const most = 50
 	names := make([]string, 0, most)
@@ -132,7 +132,7 @@ func (s Setup) within(c plan.Criterion) plan.CriterionResult {
 	if more := len(s.Outside) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return NewResult(c, plan.ReviewerChecks, plan.ResultFail, text)
+	return c.NewResult(plan.ReviewerChecks, plan.ResultFail, text)
 }
 
 // place returns a directory for a criterion's line that nothing has run in, and what gives it up.
@@ -182,7 +182,7 @@ func (s Setup) run(ctx context.Context, c plan.Criterion, before bool) (out plan
 	if ctx.Err() != nil {
 		return out, false, ctx.Err()
 	}
-	out = NewResult(c, plan.ReviewerChecks, plan.ResultFail, evidence(res, filepath.ToSlash(dir)))
+	out = c.NewResult(plan.ReviewerChecks, plan.ResultFail, evidence(res, filepath.ToSlash(dir)))
 	out.ExitCode, out.DurationMS = &res.ExitCode, res.Duration.Milliseconds()
 	if res.Reason == process.Exited && res.ExitCode == 0 {
 		out.Result = plan.ResultPass
@@ -247,11 +247,4 @@ func evidence(res process.Result, dir string) string {
 		tail = fmt.Sprintf("exit %d, no output", res.ExitCode)
 	}
 	return tail
-}
-
-// NewResult is the result of one criterion.
-func NewResult(c plan.Criterion, by, result, evidence string) plan.CriterionResult {
-	return plan.CriterionResult{
-		ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: result, Evidence: evidence, By: by,
-	}
 }

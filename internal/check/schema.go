@@ -42,9 +42,9 @@ func (s Setup) keeps(ctx context.Context, c plan.Criterion) (plan.CriterionResul
 		wrong = holdAgainst(dir, name, text)
 	}
 	if wrong != "" {
-		return NewResult(c, plan.ReviewerChecks, plan.ResultFail, wrong), nil
+		return c.NewResult(plan.ReviewerChecks, plan.ResultFail, wrong), nil
 	}
-	return NewResult(c, plan.ReviewerChecks, plan.ResultPass, plain.Line(name)+" keeps the schema"), nil
+	return c.NewResult(plan.ReviewerChecks, plan.ResultPass, plain.Line(name)+" keeps the schema"), nil
 }
 
 // judged is the path of the file that a criterion names, or of the only one.

@@ -177,7 +177,7 @@ func (l *landing) try(ctx context.Context, x line, commit, tree plan.OID) (plan.
 	sum := sha256.Sum256([]byte(strings.Join(append(key, environ...), "\x00")))
 	id := hex.EncodeToString(sum[:])
 	if l.passed.has(id, l.engine.Now()) {
-		return check.NewResult(x.criterion, plan.ReviewerChecks, plan.ResultPass, "passed on this tree before"), nil
+		return x.criterion.NewResult(plan.ReviewerChecks, plan.ResultPass, "passed on this tree before"), nil
 	}
 	r, err := l.run(ctx, x, commit)
 	if err == nil && r.Result == plan.ResultPass {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -83,6 +84,30 @@ type CriterionResult struct {
 	By         string `json:"by"`                  // the reviewer, or "checks" for what the engine ran
 	ExitCode   *int   `json:"exit_code,omitempty"` // of the run line
 	DurationMS int64  `json:"duration_ms,omitempty"`
+}
+
+// NewResult is the result of a criterion.
+func (c Criterion) NewResult(by, result, evidence string) CriterionResult {
+	return CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: result, Evidence: evidence, By: by}
+}
+
+// Results are those of the task's criteria, in its order: what the engine ran, else what somebody rules of a criterion
+// that no command decides. A nil function rules nothing, and so does "": then the criterion is not judged.
+func (t *Task) Results(ran []CriterionResult, by string,
+	rule func(c Criterion) (result, evidence string)) []CriterionResult {
+	results := make([]CriterionResult, 0, len(t.AcceptanceCriteria))
+	for _, c := range t.AcceptanceCriteria {
+		if i := slices.IndexFunc(ran, func(r CriterionResult) bool { return r.ID == c.ID }); i >= 0 {
+			results = append(results, ran[i])
+			continue
+		}
+		result, evidence := "", ""
+		if rule != nil && c.Manual() {
+			result, evidence = rule(c)
+		}
+		results = append(results, c.NewResult(by, cmp.Or(result, ResultNotJudged), evidence))
+	}
+	return results
 }
 
 // Passed reports whether the criterion passed or was waived.

@@ -62,18 +62,13 @@ func (e Waive) Apply(s *State) (Change, error) {
 // Rejudge returns the results of the task's criteria after a waiver of one: those of the engine's last review, in
 // the task's order, with that one waived. A criterion that the review did not have is not judged.
 func (t *Task) Rejudge(last []CriterionResult, criterion string, d Decision) []CriterionResult {
-	results := make([]CriterionResult, 0, len(t.AcceptanceCriteria))
-	for _, c := range t.AcceptanceCriteria {
-		r := CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: ResultNotJudged,
-			By: ReviewerChecks}
-		if i := slices.IndexFunc(last, func(x CriterionResult) bool { return x.ID == c.ID }); i >= 0 {
-			r = last[i]
-			if c.ID == criterion {
-				r.Result, r.By, r.Evidence = ResultWaived, d.By, "waived: "+d.Reason
-				r.ExitCode, r.DurationMS = nil, 0
-			}
+	results := t.Results(last, ReviewerChecks, nil)
+	for i, r := range results {
+		if r.ID == criterion && slices.ContainsFunc(last, func(x CriterionResult) bool { return x.ID == r.ID }) {
+			r.Result, r.By, r.Evidence = ResultWaived, d.By, "waived: "+d.Reason
+			r.ExitCode, r.DurationMS = nil, 0
+			results[i] = r
 		}
-		results = append(results, r)
 	}
 	return results
 }
