@@ -94,8 +94,8 @@ func (f *flow) leavesOf(id TaskID) []TaskID {
 	return f.below[id].ids
 }
 
-// visit derives an ACTION after its dependencies, or those that stand below a GOAL. A plan that nobody has validated may
-// go round in a circle: a task that is being visited counts as it is.
+// visit derives an ACTION after its dependencies, or those that stand below a GOAL. A plan that nobody has validated
+// may go round in a circle: a task that is being visited counts as it is.
 func (f *flow) visit(t *TaskState) {
 	if t == nil || f.done[t.place] || t.NodeType == Check {
 		return

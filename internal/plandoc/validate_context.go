@@ -57,8 +57,8 @@ func (v *validator) idLevels(i int, t *plan.Task) {
 		return
 	}
 	if !seedID.Get().MatchString(string(t.TaskID)) {
-		v.add(i, "id-form", "task_id", "is no id of the specification", "IMPL-1, or IMPL-1.2 below it", string(t.TaskID),
-			"task_id: IMPL-1")
+		v.add(i, "id-form", "task_id", "is no id of the specification", "IMPL-1, or IMPL-1.2 below it",
+			string(t.TaskID), "task_id: IMPL-1")
 	}
 	if dot := strings.LastIndexByte(string(t.TaskID), '.'); dot > 0 && t.ParentTaskID != t.TaskID[:dot] {
 		above := string(t.TaskID[:dot])

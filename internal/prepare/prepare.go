@@ -27,7 +27,7 @@ type Setup struct {
 	Environ []string          // of the command lines
 	Timeout time.Duration     // of a step that has none of its own
 	Answers map[string]string // by step name: a person's answer after it failed
-	Retried map[string]bool   // by step name: it failed in an earlier attempt; a step with retry_once does not run again
+	Retried map[string]bool   // by step name: it failed in an earlier attempt, so retry_once is used up
 }
 
 // Limits of a step's output, in bytes.
@@ -120,8 +120,8 @@ func (r *runner) take(ctx context.Context, s plandoc.Step) (Result, error) {
 		tries = 2
 		if r.Retried[s.Name] {
 			tries = 0
-			failed = errors.New("it has failed twice, in an earlier attempt, and is not run again before git wf retry " +
-				string(r.Task.TaskID))
+			failed = fmt.Errorf("it has failed twice, in an earlier attempt, and is not run again before git wf retry %s",
+				r.Task.TaskID)
 		}
 	}
 	began := time.Now()

@@ -52,8 +52,8 @@ func (v *Views) Findings(ctx context.Context, all, sound []plan.ID) (findings []
 			f.Fix = v.bringing(id, right[id], false)
 			findings = append(findings, f)
 		default:
-			findings = append(findings, viewFinding(id, dir, "git wf plan -f "+shell.Word(dir)+", or rm -r "+shell.Word(dir),
-				"is a session that is no plan here"))
+			mend := fmt.Sprintf("git wf plan -f %[1]s, or rm -r %[1]s", shell.Word(dir))
+			findings = append(findings, viewFinding(id, dir, mend, "is a session that is no plan here"))
 		}
 	}
 	for _, kind := range misleading {
@@ -63,10 +63,11 @@ func (v *Views) Findings(ctx context.Context, all, sound []plan.ID) (findings []
 			session, _, inside := strings.Cut(below, "/")
 			id := plan.ID(strings.TrimPrefix(session, exchange.Marker("")))
 			info, err := fs.Stat(top, name)
-			switch want, known := right[id]; {
+			theirs := right[id] == nil && slices.Contains(sessions, path.Join(Dir, string(id)))
+			switch want := right[id]; {
 			case err != nil || !info.Mode().IsRegular(), want[below] != nil:
 			case inside && !want.haveTasks(id): // it is of another system, or what a plan is to be made from
-			case !inside && (info.Size() > 0 || !known && !active && slices.Contains(sessions, path.Join(Dir, string(id)))):
+			case !inside && (info.Size() > 0 || theirs && !active):
 			default:
 				f := viewFinding(id, name, fmt.Sprintf(kind.mend, shell.Word(name)), kind.message)
 				f.Fix = v.bringing(id, files{below: nil}, true)

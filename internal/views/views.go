@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"gitwf/internal/act"
@@ -67,9 +67,10 @@ func (v *Views) Checkout(ctx context.Context, id plan.ID) (Update, error) {
 	if err != nil {
 		return done, err
 	}
-	others, err := v.checkedOut()
-	for _, other := range others {
-		if other == id {
+	others, err := os.ReadDir(filepath.Join(v.Store.WorkTree(), Dir))
+	for _, dir := range others {
+		other := plan.ID(dir.Name())
+		if _, err := os.Stat(v.recordFile(other)); other == id || err != nil {
 			continue
 		}
 		more, err := v.update(ctx, other, v.sessionFiles)
@@ -118,17 +119,6 @@ func (v *Views) write(top, dir, record string, id plan.ID, files files) (Update,
 
 func (v *Views) recordFile(id plan.ID) string {
 	return filepath.Join(v.Store.GitDir(), "wf", "checkout", string(id)+".json")
-}
-
-// checkedOut lists the plans with files in this worktree.
-func (v *Views) checkedOut() (ids []plan.ID, err error) {
-	names, err := filepath.Glob(v.recordFile("*"))
-	for _, name := range names {
-		if id := plan.ID(strings.TrimSuffix(filepath.Base(name), ".json")); id.Valid() {
-			ids = append(ids, id)
-		}
-	}
-	return ids, err
 }
 
 // files are what each file has, by its path below Dir; nil of those that should not be there.
