@@ -156,9 +156,13 @@ func (j Judging) least(id plan.TaskID) int {
 	return j.State.MinScore(id)
 }
 
-// results are those of a task's criteria, in its order.
+// results are those of a task's criteria, in its order. What others said of them does not count.
 func (j Judging) results(x Verdict) []plan.CriterionResult {
-	return j.State.Tasks[x.TaskID].Results(j.Ran[x.TaskID], string(j.Judge),
+	t := j.State.Tasks[x.TaskID]
+	ran := slices.DeleteFunc(slices.Clone(j.Ran[x.TaskID]), func(r plan.CriterionResult) bool {
+		return slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool { return c.ID == r.ID && c.Manual() })
+	})
+	return t.Results(ran, string(j.Judge),
 		func(c plan.Criterion) (result, evidence string) {
 			for _, said := range x.Criteria {
 				if said.ID == c.ID {
