@@ -43,7 +43,8 @@ func (e *env) warnUnreached(ctx context.Context, store *gitstore.Store) error {
 	if !e.looks {
 		return nil
 	}
-	e.looks = false // once is enough
+	e.looks = false         // once is enough
+	store.RemoveDeadLocks() // not in a hook, whose git holds locks itself
 	s := e.setup(store)
 	if e.lands && !s.Installed() {
 		fmt.Fprintln(e.stderr, "warning: git wf is not set up here, so what is not approved may land: git wf init")

@@ -112,41 +112,27 @@ func (s *surroundings) adminDirs() map[string]string {
 	return dirs
 }
 
-// oldLock is the age from which a lock of git's is taken for one that a dead git has left: git holds a lock for as long
-// as it writes one file.
-const oldLock = time.Hour
+// A git at work holds a lock for less than this, mostly.
+const settledLock = 2 * time.Second
 
-// locks reports git's lock files on our refs whose owner must be gone.
+// locks removes what killed gits of ours had locked, and reports all else that stays locked for a moment.
 func (s *surroundings) locks() {
-	dirs := []string{s.store.CommonDir()}
-	if s.store.GitDir() != s.store.CommonDir() {
-		dirs = append(dirs, s.store.GitDir())
-	}
-	for _, dir := range dirs {
-		for _, name := range []string{activeRef, "packed-refs", "config"} {
-			s.lock(filepath.Join(dir, name+".lock"), name == activeRef)
+	s.store.RemoveDeadLocks()
+	for _, l := range s.store.Locks() {
+		select {
+		case <-time.After(settledLock - max(l.Age, 0)):
+		case <-s.ctx.Done():
+			return
 		}
-	}
-	for _, refs := range []string{planRefs, claimRefs} {
-		root := filepath.Join(s.store.CommonDir(), filepath.FromSlash(refs))
-		_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && strings.HasSuffix(file, ".lock") {
-				s.lock(file, true)
-			}
-			return s.ctx.Err()
-		})
-	}
-}
-
-func (s *surroundings) lock(file string, ours bool) {
-	st, err := os.Lstat(file)
-	if err != nil || s.Now.Sub(st.ModTime()) < oldLock || s.many("stale-lock", file) {
-		return
-	}
-	f := s.find("stale-lock", plain.Line(file), "rm "+shell.Word(file),
-		"a git that is gone has left this %s ago, and nobody can write there", s.Now.Sub(st.ModTime()).Round(time.Hour))
-	if ours {
-		f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(file) }
+		st, err := os.Lstat(l.File)
+		if err != nil || s.many("stale-lock", l.File) {
+			continue
+		}
+		l.Age = s.Now.Sub(st.ModTime())
+		f := s.find("stale-lock", plain.Line(l.File), "rm "+shell.Word(l.File), "%s", l.Why())
+		if l.Ours && l.Age > gitstore.OldLock {
+			f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(l.File) }
+		}
 	}
 }
 

@@ -284,3 +284,27 @@ func TestLandingKilled(t *testing.T) { // alone: see Traced
 		}
 	}
 }
+
+func TestLandingFullDisk(t *testing.T) {
+	t.Parallel()
+	s, ctx := stages(t), context.Background()
+	l, err := NewLanding(ctx, s.Lab)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[bool]int{}
+	for _, left := range []int64{0, 40 << 10, 80 << 10, 120 << 10, 160 << 10, 1 << 20} {
+		o, err := l.FullDisk(ctx, left)
+		if errors.Is(err, ErrNoMount) {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Errorf("%d bytes left: %v", left, err)
+			continue
+		}
+		said[o.Exit == 0]++
+	}
+	if !t.Failed() && (said[true] == 0 || said[false] == 0) {
+		t.Errorf("landed and not: %v", said)
+	}
+}

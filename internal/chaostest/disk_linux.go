@@ -38,34 +38,52 @@ func (d *disk) used() (int64, error) {
 
 func (d *disk) unmount() error { return unix.Unmount(d.dir, unix.MNT_DETACH) }
 
+// fullDisk is a copy of a repository on a disk without room.
+type fullDisk struct {
+	*Repo
+	disk  *disk
+	place *Repo
+}
+
+// onFullDisk copies a repository to a disk with this many bytes left.
+func (l *Lab) onFullDisk(of *Repo, left int64) (full *fullDisk, err error) {
+	place, err := l.place()
+	if err != nil {
+		return nil, err
+	}
+	full = &fullDisk{Repo: &Repo{Lab: l, Dir: filepath.Join(place.Dir, "repo"), Env: of.Env}, place: place}
+	if full.disk, err = mountDisk(place.Dir, largeDisk); err != nil {
+		return nil, errors.Join(err, place.Remove())
+	}
+	err = os.CopyFS(full.Dir, os.DirFS(of.Dir))
+	used, usedErr := full.disk.used()
+	if err = errors.Join(err, usedErr); err == nil {
+		err = full.disk.resize(used + left)
+	}
+	if err != nil {
+		full.close()
+	}
+	return full, err
+}
+
+const largeDisk = 256 << 20
+
+func (f *fullDisk) makeRoom() error { return f.disk.resize(largeDisk) }
+
+func (f *fullDisk) close() { _ = errors.Join(f.disk.unmount(), f.place.Remove()) }
+
 // FullDisk carries out a step on a disk with this many bytes left, and continues when there is room again.
 func (s *Stages) FullDisk(ctx context.Context, step Step, left int64) error {
-	const large = 256 << 20
-	place, err := s.Lab.place()
+	before, err := s.Before[step.Name].Remember(ctx)
 	if err != nil {
 		return err
 	}
-	defer place.Remove()
-	d, err := mountDisk(place.Dir, large)
+	full, err := s.Lab.onFullDisk(s.Before[step.Name], left)
 	if err != nil {
 		return err
 	}
-	defer d.unmount()
-	r := &Repo{Lab: s.Lab, Dir: filepath.Join(place.Dir, "repo")}
-	if err := os.CopyFS(r.Dir, os.DirFS(s.Before[step.Name].Dir)); err != nil {
-		return err
-	}
-	before, err := r.Remember(ctx)
-	if err != nil {
-		return err
-	}
-	used, err := d.used()
-	if err != nil {
-		return err
-	}
-	if err := d.resize(used + left); err != nil {
-		return fmt.Errorf("make the disk full: %w", err)
-	}
+	defer full.close()
+	r := full.Repo
 	o, err := r.WF(ctx, step.Args...)
 	if err != nil {
 		return err
@@ -76,7 +94,7 @@ func (s *Stages) FullDisk(ctx context.Context, step Step, left int64) error {
 	if err := r.sound(ctx); err != nil {
 		return fmt.Errorf("with the disk full: %w", err)
 	}
-	if err := d.resize(large); err != nil {
+	if err := full.makeRoom(); err != nil {
 		return err
 	}
 	if err := r.Judge(ctx, before, o); err != nil {
@@ -86,4 +104,33 @@ func (s *Stages) FullDisk(ctx context.Context, step Step, left int64) error {
 		return err
 	}
 	return s.CarryOn(ctx, r)
+}
+
+// FullDisk lands on a disk with this many bytes left: the branch and the files are as before, or all has landed. With
+// room again, landing finishes.
+func (l *Landing) FullDisk(ctx context.Context, left int64) (said *Outcome, err error) {
+	full, err := l.onFullDisk(&Repo{Lab: l.Lab, Dir: l.Dir, Env: l.Env}, left)
+	if err != nil {
+		return nil, err
+	}
+	defer full.close()
+	r := full.Repo
+	before, err := r.Git(ctx, "rev-parse", "main")
+	if err != nil {
+		return nil, err
+	}
+	if said, err = r.WF(ctx, "land"); err != nil {
+		return said, err
+	}
+	if said.Exit != 0 && said.Err == "" {
+		return said, fmt.Errorf("no word of what is wrong from %s", said)
+	}
+	if err := errors.Join(full.makeRoom(), r.sound(ctx), l.whole(ctx, r)); err != nil {
+		return said, fmt.Errorf("%w\nbefore that: %s", err, said)
+	}
+	status, err := r.Git(ctx, "status", "--porcelain")
+	if err != nil || status != landingStatus {
+		return said, fmt.Errorf("with the disk full the worktree became %q: %w\n%s", status, err, said)
+	}
+	return said, l.again(ctx, r, before)
 }

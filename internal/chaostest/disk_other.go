@@ -12,3 +12,6 @@ var ErrNoMount = errors.New("a small file system can't be mounted here")
 
 // FullDisk fails with ErrNoMount.
 func (*Stages) FullDisk(context.Context, Step, int64) error { return ErrNoMount }
+
+// FullDisk fails with ErrNoMount.
+func (*Landing) FullDisk(context.Context, int64) (*Outcome, error) { return nil, ErrNoMount }

@@ -165,12 +165,14 @@ func (r *Repo) bundleWhole(ctx context.Context) error {
 	return nil
 }
 
-// Later makes leftover locks look an hour old. Without it the program waits until it can be sure that nobody holds
-// them.
+// Later makes leftover locks of our refs look an hour old. Without it the program waits until it can be sure that nobody
+// holds them. Those of other files stay as they are: their times say whose they are.
 func (r *Repo) Later() error {
 	then := time.Now().Add(-time.Hour)
 	return filepath.WalkDir(filepath.Join(r.Dir, ".git"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".lock" && d.Name() != "packed-refs.new" {
+		ours := strings.Contains(filepath.ToSlash(path), "refs/workflow") || strings.HasPrefix(d.Name(), "WORKFLOW_") ||
+			strings.HasPrefix(d.Name(), "packed-refs.")
+		if err != nil || d.IsDir() || !ours || filepath.Ext(path) != ".lock" && d.Name() != "packed-refs.new" {
 			return err
 		}
 		return os.Chtimes(path, then, then)
@@ -245,45 +247,26 @@ func (s *Stages) carryOn(ctx context.Context, r *Repo) error {
 	return nil
 }
 
-// do carries out a step. git's own locks protect the user's work, and only the user may remove them: the message must
-// name the file.
+// do carries out a step.
 func (r *Repo) do(ctx context.Context, step Step) (*Outcome, error) {
-	for {
-		o, err := r.WF(ctx, step.Args...)
-		if err != nil || slices.Contains(step.Exits, o.Exit) {
-			return o, err
-		}
-		lock := r.foreignLock(o)
-		if lock == "" {
-			return o, fmt.Errorf("expected exit %d of %s", step.Exits, o)
-		}
-		if err := os.Remove(lock); err != nil {
-			return o, err
-		}
+	o, err := r.WF(ctx, step.Args...)
+	if err == nil && !slices.Contains(step.Exits, o.Exit) {
+		err = fmt.Errorf("expected exit %d of %s", step.Exits, o)
 	}
+	return o, err
 }
 
 // foreignLock returns git's own lock file that a command names as the reason for its failure, if the file exists.
 func (r *Repo) foreignLock(o *Outcome) string {
 	said := strings.ReplaceAll(o.Err, "could not lock config file .git/config:", "config.lock") // git's wording
-	for name, path := range r.foreignLocks() {
-		if strings.Contains(said, name) {
-			return path
+	for _, name := range []string{"index.lock", "HEAD.lock", "config.lock", "refs/heads/main.lock"} {
+		if path := r.inGit(name); strings.Contains(said, name) {
+			if _, err := os.Lstat(path); err == nil {
+				return path
+			}
 		}
 	}
 	return ""
-}
-
-// foreignLocks returns git's own lock files that exist, by their names below .git.
-func (r *Repo) foreignLocks() map[string]string {
-	there := map[string]string{}
-	for _, name := range []string{"index.lock", "HEAD.lock", "config.lock", "refs/heads/main.lock"} {
-		path := filepath.Join(r.Dir, ".git", filepath.FromSlash(name))
-		if _, err := os.Lstat(path); err == nil {
-			there[name] = path
-		}
-	}
-	return there
 }
 
 // tidy reports what a finished plan should not leave behind. It accepts the claim of a worker that was killed after it
@@ -305,11 +288,6 @@ func (r *Repo) tidy(ctx context.Context) error {
 		}
 		_ = os.Remove(r.inGit(ref + ".lock")) // a killed git may hold this lock
 		if _, err := r.Git(ctx, "update-ref", "-d", ref); err != nil {
-			return err
-		}
-	}
-	for _, lock := range r.foreignLocks() { // no command had to name these: doctor does, and leaves them to the user
-		if err := os.Remove(lock); err != nil {
 			return err
 		}
 	}

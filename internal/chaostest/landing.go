@@ -11,7 +11,7 @@ import (
 
 const landPlan = `title: Land
 tasks:
-  - {task_id: ONE-1, title: One, description: A file., estimated_person_days: 0.5, run: 'mkdir -p src; echo one >src/one.txt; echo more >>README', deliverable_spec: &all {format: change, paths: ['**']}, acceptance_criteria: [{id: A1, statement: It is there., run: test -s src/one.txt}]}
+  - {task_id: ONE-1, title: One, description: A file., estimated_person_days: 0.5, run: 'mkdir -p src; head -c 100000 /dev/zero | tr "\0" x >src/big.txt; echo one >src/one.txt; echo more >>README', deliverable_spec: &all {format: change, paths: ['**']}, acceptance_criteria: [{id: A1, statement: It is there., run: test -s src/one.txt}]}
   - {task_id: TWO-1, title: Two, description: A file., depends_on: [ONE-1], estimated_person_days: 0.5, run: 'echo two >src/two.txt; rm GONE', deliverable_spec: *all, acceptance_criteria: [{id: A1, statement: It is there., run: test -s src/two.txt}]}
 `
 
@@ -104,27 +104,34 @@ func (l *Landing) Kill(ctx context.Context, n int, who Victim) error {
 	if err := r.Later(); err != nil {
 		return err
 	}
-	// the user's to remove
-	for _, lock := range []string{"index.lock", "HEAD.lock", "ORIG_HEAD.lock", "refs/heads/main.lock"} {
-		_ = os.Remove(r.inGit(lock))
+	if err := l.again(ctx, r, before); err != nil {
+		return fail(err)
 	}
+	return nil
+}
+
+// again lands once more, which must finish and record it all.
+func (l *Landing) again(ctx context.Context, r *Repo, before string) error {
 	if again, err := r.WF(ctx, "land"); err != nil || again.Exit != 0 {
-		return fail(fmt.Errorf("landing again: %w\n%s", err, again))
+		return fmt.Errorf("landing again: %w\n%s", err, again)
 	}
 	log, err := r.Git(ctx, "log", "--format=%s", before+"..main")
 	if err != nil || log != "Two\nOne" {
-		return fail(fmt.Errorf("landed %q: %w", log, err))
+		return fmt.Errorf("landed %q: %w", log, err)
 	}
 	records, err := r.Git(ctx, "ls-tree", "-r", "--name-only", "refs/workflow/WFS-land")
 	if err != nil || strings.Count(records, "-landed.json") != 2 {
-		return fail(fmt.Errorf("the records are %s: %w", records, err))
+		return fmt.Errorf("the records are %s: %w", records, err)
 	}
 	status, err := r.Git(ctx, "status", "--porcelain")
-	if err != nil || status != " M mine.txt\nA  staged.txt" {
-		return fail(fmt.Errorf("the worktree is %q: %w", status, err))
+	if err != nil || status != landingStatus {
+		return fmt.Errorf("the worktree is %q: %w", status, err)
 	}
 	return l.whole(ctx, r)
 }
+
+// landingStatus is what git status says of the user's work.
+const landingStatus = " M mine.txt\nA  staged.txt"
 
 // whole reports what is lost of the user's work.
 func (l *Landing) whole(ctx context.Context, r *Repo) error {

@@ -269,22 +269,28 @@ func (s *Store) BaseOf(ctx context.Context, id plan.ID) (plan.OID, error) {
 
 // KeepBase records the commit with which the changes of a plan begin, unless another was recorded first.
 func (s *Store) KeepBase(ctx context.Context, id plan.ID, commit plan.OID) (plan.OID, error) {
-	const none = "0000000000000000000000000000000000000000"
-	_, err := s.Git(ctx, "update-ref", keepRefs+string(id)+"/base", string(commit), none)
-	if err == nil {
-		return commit, nil
-	}
-	if first, readErr := s.BaseOf(ctx, id); readErr == nil && first != "" {
-		return first, nil
-	}
-	return "", err
+	change := []refChange{{ref: keepRefs + string(id) + "/base", new: commit}}
+	err := s.moveRefs(ctx, s.leases, nil, change, func(ctx context.Context) (bool, error) {
+		first, err := s.BaseOf(ctx, id)
+		if first != "" {
+			commit = first
+		}
+		return first != "", err
+	})
+	return commit, err
 }
 
 // KeepRef keeps what a version, known by its tree, names from git gc. Such refs are local.
 func (s *Store) KeepRef(ctx context.Context, id plan.ID, task plan.TaskID, version, commit plan.OID) error {
-	_, err := s.Git(ctx, "update-ref", "--end-of-options", keepRefs+string(id)+"/"+string(task)+"/"+string(version),
-		string(commit))
-	return err
+	ref := keepRefs + string(id) + "/" + string(task) + "/" + string(version)
+	old, err := s.Ref(ctx, ref)
+	if err != nil || old == commit {
+		return err
+	}
+	return s.moveRefs(ctx, s.leases, nil, []refChange{{ref, old, commit}}, func(ctx context.Context) (bool, error) {
+		now, err := s.Ref(ctx, ref)
+		return now == commit, err
+	})
 }
 
 // keepRefs are the refs of KeepRef.

@@ -71,14 +71,7 @@ type GitError struct {
 }
 
 func (e *GitError) Error() string {
-	name := "git"
-	for i := 0; i < len(e.Args); i++ {
-		if e.Args[i] != "-c" {
-			name += " " + e.Args[i]
-			break
-		}
-		i++ // skip the setting's value
-	}
+	name := strings.TrimSpace("git " + subcommand(e.Args))
 	if text := strings.TrimSpace(e.Stderr); text != "" {
 		return name + ": " + text
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,11 +56,16 @@ func (s *Store) Advance(ctx context.Context, branch string, from, to plan.OID) e
 // inTheWay is the error of a branch that did not move: git's own words name the file, the lock or the hook.
 func inTheWay(branch string, err error) error {
 	var g *GitError
+	var locked *LockedError
 	if !errors.As(err, &g) || g.ExitCode < 0 {
 		return err
 	}
-	return fault.Refused("git wf land, once that is out of the way", "%s did not move: %s", branch,
-		strings.TrimSpace(plain.Text(g.Stderr)))
+	if errors.As(err, &locked) {
+		return fmt.Errorf("%s did not move: %w", branch, err)
+	}
+	_, after, _ := strings.Cut(err.Error(), g.Error()) // what could not be taken back
+	return fault.Refused("git wf land, once that is out of the way", "%s did not move: %s%s", branch,
+		strings.TrimSpace(plain.Text(g.Stderr)), plain.Text(after))
 }
 
 // ErrBranchMoved: somebody else moved the branch first. Judge anew on its new tip.

@@ -25,6 +25,19 @@ type Invocation struct {
 	Stdin io.Reader
 	Env   []string
 	Dir   string
+
+	inherits []*os.File
+}
+
+// subcommand is the git command that is run.
+func subcommand(args []string) string {
+	for i := 0; i < len(args); i++ {
+		if args[i] != "-c" {
+			return args[i]
+		}
+		i++ // skip the setting's value
+	}
+	return ""
 }
 
 // Git runs git with the arguments in the Store's directory and returns its trimmed output. The error is a *GitError if
@@ -39,7 +52,11 @@ func (s *Store) GitIn(ctx context.Context, in Invocation) ([]byte, error) {
 	if in.Dir == "" {
 		in.Dir = s.dir
 	}
-	out, err := runGit(ctx, in)
+	run := runGit
+	if in.locks() {
+		run = s.runLocking
+	}
+	out, err := run(ctx, in)
 	if slices.Contains(in.Args, "config") { // it may have changed something
 		s.mu.Lock()
 		s.configRead = time.Time{}
@@ -61,6 +78,7 @@ func runGitSaying(ctx context.Context, in Invocation) (out []byte, said string, 
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", in.Args...)
 	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = in.Dir, in.Stdin, &stdout, &stderr
+	cmd.ExtraFiles = inherited(in.inherits)
 	cmd.Env = append(append(os.Environ(), gitEnv...), in.Env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience

@@ -68,7 +68,7 @@ func (s *Store) DeadScratch() []string {
 		if strings.HasSuffix(note, lockSuffix) {
 			continue
 		}
-		if held := lockDead(note); held != nil {
+		if held := lockDead(note, lockSuffix); held != nil {
 			held.Close()
 			dead = append(dead, note)
 		}
@@ -87,7 +87,7 @@ func ScratchDir(note string) string {
 
 // RemoveScratch removes a dead scratch directory and its note.
 func (s *Store) RemoveScratch(note string) error {
-	held := lockDead(note)
+	held := lockDead(note, lockSuffix)
 	if held == nil {
 		return nil // somebody else has removed it
 	}
@@ -103,7 +103,7 @@ func (s *Store) RemoveScratch(note string) error {
 
 // TryLock locks the file that belongs to a path, which ends in .lock. unlock is nil if somebody holds it.
 func TryLock(path string) (unlock func()) {
-	held := lockDead(path)
+	held := lockDead(path, lockSuffix)
 	if held == nil {
 		return nil
 	}
@@ -111,8 +111,8 @@ func TryLock(path string) (unlock func()) {
 }
 
 // lockDead takes the lock of a note's owner; it returns nil if somebody holds it or it can't be locked.
-func lockDead(note string) *flock.Flock {
-	held := flock.New(note+lockSuffix, flock.SetPermissions(0o666))
+func lockDead(note, suffix string) *flock.Flock {
+	held := flock.New(note+suffix, flock.SetPermissions(0o666))
 	if ok, err := held.TryLock(); err != nil || !ok {
 		held.Close()
 		return nil

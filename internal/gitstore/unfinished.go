@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,9 +14,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// git writes a worktree's files before it moves the branch. If it is killed in between, the files would be in the way
-// of the next landing. So the worktree's git directory says from which commit to which it moves, and what a killed git
-// has written is taken back: files that are as the new commit has them, or their beginnings, or gone.
+// git writes a worktree's files before it moves the branch. If it is killed in between, or finds the disk full, the files
+// would be in the way of the next landing. So the worktree's git directory says from which commit to which it moves, and
+// what git has written without moving the branch is taken back: files that are as the new commit has them, or their
+// beginnings, or gone. What can't be taken back now is taken back by the next landing.
 
 // landingMark is the file that says so.
 func (s *Store) landingMark(ctx context.Context, dir string) (string, error) {
@@ -35,11 +37,20 @@ func (s *Store) mergeMarked(ctx context.Context, dir string, from, to plan.OID) 
 	}
 	if data, err := os.ReadFile(mark); err == nil {
 		was, is, _ := strings.Cut(strings.TrimSpace(string(data)), " ")
-		if was == string(from) && isOID(plan.OID(is)) {
-			if err := s.takeBack(ctx, dir, from, plan.OID(is)); err != nil {
+		if killed := (move{s, dir, from, plan.OID(is)}); was == string(from) && isOID(killed.to) {
+			changed, err := killed.changed(ctx)
+			if err == nil {
+				err = killed.takeBack(ctx, changed)
+			}
+			if err != nil {
 				return err
 			}
 		}
+	}
+	m := move{s, dir, from, to}
+	changed, err := m.changed(ctx)
+	if err != nil {
+		return err
 	}
 	if err := os.WriteFile(mark, []byte(string(from)+" "+string(to)+"\n"), 0o666); err != nil {
 		return err
@@ -47,8 +58,19 @@ func (s *Store) mergeMarked(ctx context.Context, dir string, from, to plan.OID) 
 	_, err = s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"-c", "merge.verifySignatures=false", "merge", "-q",
 		"--ff-only",
 		"--no-overwrite-ignore", "--no-autostash", "--end-of-options", string(to)}})
-	if err != nil && exitCode(err) == -1 {
-		return err // git was killed, so the mark still says what it was doing
+	if ctx.Err() != nil {
+		return err // the mark still says what git was doing
+	}
+	if err != nil {
+		// What was there before is the user's, though it looks like git's.
+		mine := slices.DeleteFunc(changed, func(f changedFile) bool { return sameFile(f.was, lstat(m.file(f.path))) })
+		head, lookErr := s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"rev-parse", "HEAD"}})
+		if lookErr == nil && strings.TrimSpace(string(head)) == string(from) {
+			lookErr = m.takeBack(ctx, mine)
+		}
+		if lookErr != nil {
+			return fmt.Errorf("%w\nwhat was written is still there; git wf land takes it back: %w", err, lookErr)
+		}
 	}
 	if removeErr := os.Remove(mark); err == nil && !errors.Is(removeErr, fs.ErrNotExist) {
 		err = removeErr
@@ -56,49 +78,69 @@ func (s *Store) mergeMarked(ctx context.Context, dir string, from, to plan.OID) 
 	return err
 }
 
-// takeBack restores the files and index entries of a commit where a killed git has put those of another.
-func (s *Store) takeBack(ctx context.Context, dir string, from, to plan.OID) error {
-	git := func(stdin string, args ...string) ([]string, error) {
-		out, err := s.GitIn(ctx, Invocation{
-			Dir: dir, Args: args, Stdin: strings.NewReader(stdin), Env: []string{"GIT_LITERAL_PATHSPECS=1"},
-		})
-		if len(out) == 0 {
-			return nil, err
-		}
-		return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), err
+// move is a worktree on the way from one commit to another.
+type move struct {
+	s        *Store
+	dir      string
+	from, to plan.OID
+}
+
+// changedFile is a file that changes on the way: A added, D deleted, ... and what lstat said of it.
+type changedFile struct {
+	how, path string
+	was       os.FileInfo
+}
+
+func (m *move) file(path string) string { return filepath.Join(m.dir, filepath.FromSlash(path)) }
+
+func (m *move) git(ctx context.Context, stdin string, args ...string) ([]string, error) {
+	out, err := m.s.GitIn(ctx, Invocation{
+		Dir: m.dir, Args: args, Stdin: strings.NewReader(stdin), Env: []string{"GIT_LITERAL_PATHSPECS=1"},
+	})
+	if len(out) == 0 {
+		return nil, err
 	}
-	changed, err := git("", "diff-tree", "-r", "--no-renames", "--name-status", "-z", string(from), string(to))
-	if err != nil {
-		return err
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), err
+}
+
+func (m *move) changed(ctx context.Context) (all []changedFile, err error) {
+	out, err := m.git(ctx, "", "diff-tree", "-r", "--no-renames", "--name-status", "-z", string(m.from), string(m.to))
+	for i := 0; i+1 < len(out); i += 2 {
+		all = append(all, changedFile{out[i], out[i+1], lstat(m.file(out[i+1]))})
 	}
+	return all, err
+}
+
+// takeBack restores the files and index entries of a commit where git has put those of another.
+func (m *move) takeBack(ctx context.Context, changed []changedFile) error {
 	var back, made []string
-	for i := 0; i+1 < len(changed); i += 2 {
-		how, path := changed[i], changed[i+1]
-		ours, err := s.written(ctx, dir, to, how, path)
+	for _, f := range changed {
+		ours, err := m.s.written(ctx, m.dir, m.to, f.how, f.path)
 		if err != nil {
 			return err
 		}
 		if !ours {
 			continue
 		}
-		if back = append(back, path); how == "A" {
-			made = append(made, path)
+		if back = append(back, f.path); f.how == "A" {
+			made = append(made, f.path)
 		}
 	}
 	if len(back) == 0 {
 		return nil
 	}
-	list := strings.Join(back, "\x00") + "\x00"
-	if _, err := git(list, "reset", "-q", "--pathspec-from-file=-", "--pathspec-file-nul", string(from)); err != nil {
-		return err
-	}
-	for _, path := range made {
-		if err := os.Remove(filepath.Join(dir, filepath.FromSlash(path))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for _, path := range made { // first: the index needs room
+		if err := os.Remove(m.file(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
+	list := strings.Join(back, "\x00") + "\x00"
+	_, err := m.git(ctx, list, "reset", "-q", "--pathspec-from-file=-", "--pathspec-file-nul", string(m.from))
+	if err != nil {
+		return err
+	}
 	kept := slices.DeleteFunc(back, func(path string) bool { return slices.Contains(made, path) })
-	_, err = git(strings.Join(kept, "\x00"), "checkout-index", "-q", "-f", "-u", "-z", "--stdin")
+	_, err = m.git(ctx, strings.Join(kept, "\x00"), "checkout-index", "-q", "-f", "-u", "-z", "--stdin")
 	return err
 }
 
@@ -109,7 +151,7 @@ func (s *Store) written(ctx context.Context, dir string, to plan.OID, how, path 
 	info, err := os.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return how != "A", nil
+		return true, nil // an added one may still be in the index
 	case err != nil || how == "D" || !info.Mode().IsRegular():
 		return false, err
 	}

@@ -208,7 +208,8 @@ func (w *Workspace) reuse(ctx context.Context, commit, tree plan.OID, kept bool)
 			return errNotReusable
 		}
 	}
-	if _, err := os.Lstat(w.index + ".lock"); err == nil { // a git of a killed process may still write
+	// A git of a killed process may still write the index, or the one in which Candidate stages.
+	if locks, err := filepath.Glob(w.index + "*.lock"); err != nil || len(locks) > 0 {
 		return errNotReusable
 	}
 	if err := removeAll(filepath.Join(w.Dir, ".git")); err != nil {
