@@ -75,7 +75,7 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 // builds on and that have not landed.
 func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
 	id plan.TaskID) (plan.Base, []string, error) {
-	return e.join(ctx, batch, snap, id, "", below(snap, id))
+	return e.join(ctx, batch, snap, id, "", approved(snap, below(snap, id)))
 }
 
 // below are the tasks with approved changes that a task builds on.
@@ -86,10 +86,25 @@ func below(snap *gitstore.Snapshot, id plan.TaskID) []plan.TaskID {
 	})
 }
 
-// join computes what the approved changes of some tasks, below a task, come to on a commit, and where they contradict
-// each other. Without a commit it is on the tip of the task's branch.
+// stacked is a version of a change below a task.
+type stacked struct {
+	task    plan.TaskID
+	version int
+}
+
+// approved are the approved versions of tasks.
+func approved(snap *gitstore.Snapshot, tasks []plan.TaskID) []stacked {
+	list := make([]stacked, len(tasks))
+	for i, id := range tasks {
+		list[i] = stacked{id, snap.State().Tasks[id].Approved}
+	}
+	return list
+}
+
+// join computes what versions below a task come to on a commit, and where they contradict each other. Without a commit
+// it is on the tip of the task's branch.
 func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, id plan.TaskID,
-	on plan.OID, below []plan.TaskID) (base plan.Base, conflicts []string, err error) {
+	on plan.OID, below []stacked) (base plan.Base, conflicts []string, err error) {
 	first, err := e.firstBase(ctx, snap)
 	if err == nil && on == "" {
 		on, err = e.tipFor(ctx, snap, id)
@@ -112,9 +127,8 @@ func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore
 		}
 	}
 	for _, in := range below {
-		approved := snap.State().Tasks[in].Approved
-		version, ok := snap.Records.Of(in).Version(approved)
-		if !ok || there[in].Version == plan.VersionID(approved) {
+		version, ok := snap.Records.Of(in.task).Version(in.version)
+		if !ok || there[in.task].Version == plan.VersionID(in.version) {
 			continue
 		}
 		tree, met, err := batch.ApplyChange(ctx, version.Files, base.Tree)
@@ -360,7 +374,7 @@ func (e *Engine) baseIn(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 		err = fmt.Errorf("%.12s has no history in common with %.12s, which the change is for", commit, tip)
 	}
 	if err == nil {
-		base, _, err = e.join(ctx, batch, snap, id, on, below(snap, id))
+		base, _, err = e.join(ctx, batch, snap, id, on, approved(snap, below(snap, id)))
 	}
 	if err == nil {
 		before, err = e.Store.TreeOf(ctx, on)
@@ -453,8 +467,9 @@ func (e *Engine) outside(ctx context.Context, t *plan.Task, a plan.Artifact) ([]
 }
 
 // showChange gives a reviewer a checkout of the repository with a version, and the change as a patch.
-func (e *Engine) showChange(ctx context.Context, c *prompt.Candidate, a plan.Artifact) error {
-	commit, err := e.commitOfVersion(ctx, a)
+func (e *Engine) showChange(ctx context.Context, snap *gitstore.Snapshot, c *prompt.Candidate,
+	a plan.Artifact) error {
+	commit, err := e.commitOfVersion(ctx, snap, a)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"gitwf/internal/check"
+	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -37,9 +39,9 @@ func (e *Engine) checkChange(ctx context.Context, setup *check.Setup, snap *gits
 	setup.Again = true
 	return e.runCode(ctx, setup, snap, func(ctx context.Context, before bool) (plan.OID, error) {
 		if before {
-			return e.commitBefore(ctx, t, a)
+			return e.commitBefore(ctx, snap, t, a)
 		}
-		return e.commitOfVersion(ctx, a)
+		return e.commitOfVersion(ctx, snap, a)
 	})
 }
 
@@ -173,10 +175,10 @@ func (e *Engine) fillKept(ctx context.Context, commit plan.OID, run process.Comm
 
 // commitOfVersion returns a commit of the repository with a version of a change. Where its trees are not here, they are
 // made again.
-func (e *Engine) commitOfVersion(ctx context.Context, a plan.Artifact) (plan.OID, error) {
+func (e *Engine) commitOfVersion(ctx context.Context, snap *gitstore.Snapshot, a plan.Artifact) (plan.OID, error) {
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	base, err := e.baseTree(ctx, a)
+	base, err := e.baseTree(ctx, batch, snap, a)
 	if err != nil {
 		return "", err
 	}
@@ -190,24 +192,60 @@ func (e *Engine) commitOfVersion(ctx context.Context, a plan.Artifact) (plan.OID
 	return e.begin(ctx, batch, plan.Base{Commit: a.Base.Commit, Tree: after})
 }
 
-// baseTree is the tree that a version changes.
-func (e *Engine) baseTree(ctx context.Context, a plan.Artifact) (plan.OID, error) {
+// baseTree is the tree that a version changes. Where it is not here it is made again, from the commit that the version
+// names and the versions that it builds on.
+func (e *Engine) baseTree(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
+	a plan.Artifact) (plan.OID, error) {
 	if a.Base == nil {
 		return "", baseless(a)
 	}
-	base, err := e.Store.TreeOf(ctx, a.Base.Tree)
-	if err == nil && base == "" {
-		err = fault.Refused("git fetch", "%s %s changes the tree %.12s, which is not here", a.TaskID, a.ArtifactID,
-			a.Base.Tree)
+	tree, err := e.Store.TreeOf(ctx, a.Base.Tree)
+	if err != nil || tree != "" {
+		return tree, err
 	}
-	return base, err
+	versions, err := e.madeOf(ctx, snap, a)
+	if err != nil {
+		return "", err
+	}
+	var list []stacked
+	for _, in := range snap.State().Changes(a.TaskID) {
+		if versions[in] > 0 && in != a.TaskID {
+			list = append(list, stacked{in, versions[in]})
+		}
+	}
+	base, _, err := e.join(ctx, batch, snap, a.TaskID, a.Base.Commit, list)
+	if err == nil && base.Tree != a.Base.Tree {
+		err = fault.Refused("git wf rerun "+string(a.TaskID),
+			"%s %s changes the tree %.12s, which is not here and does not follow from what it builds on", a.TaskID,
+			a.ArtifactID, a.Base.Tree)
+	}
+	return base.Tree, err
+}
+
+// madeOf are the versions that a version was made of, and those that these were made of.
+func (e *Engine) madeOf(ctx context.Context, snap *gitstore.Snapshot, a plan.Artifact) (map[plan.TaskID]int, error) {
+	versions := map[plan.TaskID]int{}
+	for list := a.Inputs; len(list) > 0; list = list[1:] {
+		in, n := list[0].TaskID, plan.VersionNumber(list[0].ArtifactID)
+		if versions[in] > 0 {
+			continue
+		}
+		versions[in] = n
+		made, err := export.ReadArtifact(ctx, e.Store, snap, in, n)
+		if err != nil {
+			return nil, err
+		}
+		list = append(slices.Clip(list), made.Inputs...)
+	}
+	return versions, nil
 }
 
 // commitBefore returns a commit of what a change begins with, with the candidate's tests laid over it.
-func (e *Engine) commitBefore(ctx context.Context, t *plan.Task, a plan.Artifact) (plan.OID, error) {
+func (e *Engine) commitBefore(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task,
+	a plan.Artifact) (plan.OID, error) {
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	base, err := e.baseTree(ctx, a)
+	base, err := e.baseTree(ctx, batch, snap, a)
 	if err != nil {
 		return "", err
 	}

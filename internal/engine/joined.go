@@ -44,7 +44,7 @@ func (e *Engine) checkJoined(ctx context.Context, setup *check.Setup, snap *gits
 	})
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	if base, _, err = e.join(ctx, batch, snap, made.TaskID, "", below); err != nil {
+	if base, _, err = e.join(ctx, batch, snap, made.TaskID, "", approved(snap, below)); err != nil {
 		return base, nil, err
 	}
 	commit, err := e.begin(ctx, batch, base)
@@ -83,7 +83,7 @@ func (e *Engine) firstConflict(ctx context.Context, batch *gitstore.Batch, snap 
 	judge plan.TaskID) (plan.TaskID, []string, error) {
 	all := below(snap, judge)
 	for i, id := range all {
-		if _, met, err := e.join(ctx, batch, snap, judge, "", all[:i+1]); err != nil || len(met) > 0 {
+		if _, met, err := e.join(ctx, batch, snap, judge, "", approved(snap, all[:i+1])); err != nil || len(met) > 0 {
 			return id, met, err
 		}
 	}

@@ -382,7 +382,7 @@ func (e *Engine) packet(ctx context.Context, w *workDir, snap *gitstore.Snapshot
 	d.Candidate = &prompt.Candidate{Dir: candidate, Version: plan.VersionNumber(a.ArtifactID), Ran: prompt.RanOf(ev.ran)}
 	var err error
 	if t.Changes() {
-		err = e.showChange(ctx, d.Candidate, a)
+		err = e.showChange(ctx, snap, d.Candidate, a)
 	} else if err = os.Mkdir(candidate, 0o777); err == nil {
 		if err = e.Store.Export(ctx, a.Tree, candidate); err == nil {
 			d.Candidate.Files, err = filesOf(candidate, a.Files, "", mostJudged)
