@@ -76,6 +76,17 @@ const (
 // hands in a mended one.
 func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, r engine.Replanning,
 	name string, data []byte, again string) error {
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
+		return err
+	}
+	task, err := eng.HandedIn(c.Context, snap, r, data)
+	if err != nil {
+		return err
+	}
+	if task != "" && !c.Bool("dry-run") {
+		return e.planOutcome(c, store, eng, snap.State(), task, again)
+	}
 	d, err := eng.DraftFor(c.Context, id, r, name, data)
 	if err != nil {
 		return err

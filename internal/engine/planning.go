@@ -133,7 +133,8 @@ const (
 
 // choosePlan finds the id for a plan: its own or one from its title. tree is that of its candidate, "" if it has none
 // yet. A plan of that id that is accepted, given up or completed is another plan, and the new one gets a number. So is
-// a rejected one for a plan without a candidate, or from a workflow, which would make the same again.
+// a rejected one for a plan without a candidate, or from a workflow, which would make the same again. A plan that takes
+// a change back is the same one until that has landed.
 func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (id plan.ID, found existing, err error) {
 	for n := 1; ; n++ {
 		id := e.named(plan.NewID(p.Title, n))
@@ -149,7 +150,8 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 		}
 		s := snap.State()
 		t := s.Tasks[plan.PlanTaskID]
-		if t == nil || snap.Plan.Grafted(t.TaskID) || isOver(s) {
+		undoes := p.Task(UndoTask) != nil && len(snap.Records.Of(UndoTask).Landings) == 0
+		if t == nil || snap.Plan.Grafted(t.TaskID) && !undoes || isOver(s) {
 			continue
 		}
 		rec, ok := snap.Records.Of(t.TaskID).Version(t.Active)

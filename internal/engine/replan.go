@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -103,8 +104,26 @@ func taken(p *plan.Plan, by *plan.Task, err error) error {
 	return fs
 }
 
-// HandInPlan records a draft as the next version of a planning task, has it reviewed and, if approved, grafts it. Its
-// trusted lines must have been tried (RedFirst) before. In a task that began as an agent's, somebody has to read the
+// HandedIn is the task that made the newest change of the plan, if it made what a person hands in now: whoever was killed
+// repeats the command. It is "" if something else did.
+func (e *Engine) HandedIn(ctx context.Context, snap *gitstore.Snapshot, r Replanning, data []byte) (plan.TaskID, error) {
+	grafts := snap.Plan.Grafts
+	if len(grafts) == 0 || snap.State().PlanningOf(r.Leaf) != nil {
+		return "", nil
+	}
+	last := snap.Plan.Task(grafts[len(grafts)-1].TaskID)
+	if last == nil || last.TaskID == plan.PlanTaskID || last.SplitTargetTaskID != r.Leaf {
+		return "", nil
+	}
+	made, err := e.Candidate(ctx, snap, last.TaskID)
+	if err != nil || !bytes.Equal(made, data) {
+		return "", err
+	}
+	return last.TaskID, nil
+}
+
+// HandInPlan records a draft as the next version of a planning task, unless it is the newest one already, has it
+// reviewed and, if approved, grafts it. Its trusted lines must have been tried (RedFirst) before. In a task that began as an agent's, somebody has to read the
 // plan: who wrote it has.
 func (e *Engine) HandInPlan(ctx context.Context, id plan.ID, task plan.TaskID, d Draft) (*plan.State, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
@@ -120,9 +139,12 @@ func (e *Engine) HandInPlan(ctx context.Context, id plan.ID, task plan.TaskID, d
 	if err != nil {
 		return nil, err
 	}
-	if _, err := e.Store.Append(ctx, id, plan.NewVersion{Artifact: e.version(d, task, tree, files), Author: d.Author,
-		ByPerson: true}, gitstore.AppendOptions{Now: e.Now(), Batch: batch}); err != nil {
-		return nil, err
+	is := snap.State().Tasks[task]
+	if v, ok := snap.Records.Of(task).Version(is.Active); !ok || v.Files != tree || is.Verdict == plan.Rejected {
+		if _, err := e.Store.Append(ctx, id, plan.NewVersion{Artifact: e.version(d, task, tree, files), Author: d.Author,
+			ByPerson: true}, gitstore.AppendOptions{Now: e.Now(), Batch: batch}); err != nil {
+			return nil, err
+		}
 	}
 	s, err := e.settlePlan(ctx, id, task)
 	if err != nil || s.NextReviewStep(task) != plan.StepPerson || !e.mayStandIn(s, s.Tasks[task]) {

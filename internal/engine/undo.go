@@ -198,7 +198,11 @@ func (e *Engine) HandInUndo(ctx context.Context, u *Undoing, person plan.Actor, 
 	if later {
 		return e.Store.KeepRef(ctx, u.Plan, UndoTask, "v1", u.Commit)
 	}
-	_, err := e.Submit(ctx, u.Plan, Submission{Task: UndoTask, Person: person, Commit: string(u.Commit),
+	snap, err := e.Store.Snapshot(ctx, u.Plan)
+	if err != nil || len(snap.Records.Of(UndoTask).Artifacts) > 0 { // handed in before
+		return err
+	}
+	_, err = e.Submit(ctx, u.Plan, Submission{Task: UndoTask, Person: person, Commit: string(u.Commit),
 		Message: u.what() + "."})
 	return err
 }
