@@ -31,7 +31,7 @@ func explain(err error) (code int, hint string) {
 	case errors.As(err, &verdict):
 		return verdict.Exit()
 	case errors.Is(err, context.Canceled):
-		return fault.ExitInterrupted, ""
+		return fault.ExitInterrupted, "the same command goes on from there; git wf status shows where"
 	case errors.As(err, &f):
 		return f.Exit()
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
@@ -50,11 +50,11 @@ func (p printer) fail(err error) int {
 	if code == fault.ExitNoRepository {
 		prefix = "fatal: "
 	}
+	text := plain.Text(err.Error())
 	if code == fault.ExitInterrupted {
-		fmt.Fprintln(p.stderr, "interrupted")
-		return code
+		prefix, text = "", "interrupted"
 	}
-	for line := range strings.Lines(plain.Text(err.Error())) {
+	for line := range strings.Lines(text) {
 		fmt.Fprintln(p.stderr, prefix+strings.TrimRight(line, "\n"))
 	}
 	if hint != "" {

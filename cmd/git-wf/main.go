@@ -40,7 +40,10 @@ var assumed string
 
 // mainExit runs the program; origin finds out where it was called from.
 func mainExit(origin func(environ []string, terminal bool) caller.Origin) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	root, end := context.WithCancel(context.Background())
+	defer end()
+	go endWithParent(root, end)
+	ctx, stop := signal.NotifyContext(root, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, func() {
 		time.Sleep(2 * oneInterrupt)
@@ -64,6 +67,21 @@ func mainExit(origin func(environ []string, terminal bool) caller.Origin) int {
 		return origin(e.environ, e.interactive)
 	})
 	return e.run(ctx, os.Args[1:])
+}
+
+// endWithParent interrupts the program when the one that started it is gone: nobody sees what it does, or can end it, if
+// git was killed.
+func endWithParent(ctx context.Context, end func()) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for parent := os.Getppid(); os.Getppid() == parent; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+	end()
 }
 
 // program is the absolute path of this executable, which the hooks call; "" if the system does not say.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -76,9 +77,13 @@ func (e *Engine) standing(c plan.Claim, now time.Time) (until time.Time, why str
 	switch {
 	case c.Vacant():
 		return until, "was given back", false
-	case e.owner().gone(c):
+	case e.owner().find(c) == ended:
 		return until, fmt.Sprintf("its owner, process %d, is gone", c.PID), false
 	case !now.Before(until):
+		// This machine may be too busy to renew it in time; a process that hangs gets no more than another lease.
+		if late := until.Add(cmp.Or(e.Lease, DefaultLease)); now.Before(late) && e.owner().find(c) == alive {
+			return late, "", true
+		}
 		return until, "expired", false
 	case c.Misdated(now):
 		if e.seen.overdue(c, now, e.Lease) {
@@ -218,7 +223,11 @@ func (e *Engine) keep(ctx context.Context, id plan.ID, h *hold, lease time.Durat
 			select {
 			case <-work.Done():
 				return
-			case <-tick.C:
+			case due := <-tick.C:
+				if late := time.Since(due); late > lease/6 { // a busy machine
+					lease = min(2*lease, plan.MaxLease)
+					tick.Reset(lease / 3)
+				}
 			}
 			next := e.Now().Add(lease)
 			_, err := e.Store.Renew(context.WithoutCancel(work), id, claim, next)

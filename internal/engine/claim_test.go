@@ -82,7 +82,7 @@ func TestGone(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := self.gone(plan.Claim{Host: tt.host, PID: tt.pid, Process: tt.process}); got != tt.want {
+			if got := self.find(plan.Claim{Host: tt.host, PID: tt.pid, Process: tt.process}) == ended; got != tt.want {
 				t.Errorf("gone: %v", got)
 			}
 		})

@@ -40,26 +40,34 @@ func (o owner) owns(c plan.Claim) bool {
 	return c.Host == o.host && c.PID == o.pid && c.Process == o.process
 }
 
-// gone reports whether the process of a claim has certainly ended, which only a process of this machine can be. In
-// doubt it has not, and the claim holds until it expires.
-func (o owner) gone(c plan.Claim) bool {
+// find says whether the process of a claim lives, which only that of a process of this machine can be known.
+func (o owner) find(c plan.Claim) processState {
 	if c.Host != o.host || c.PID <= 0 {
-		return false
+		return unknown
 	}
 	theirs, ours := strings.Split(c.Process, ":"), strings.Split(o.process, ":")
-	if len(theirs) != 4 || len(ours) != 4 {
-		return !exists(c.PID) // written by a system that can't tell more
+	if len(theirs) != 4 || len(ours) != 4 { // written by a system that can't tell more
+		if exists(c.PID) {
+			return unknown
+		}
+		return ended
 	}
 	switch {
 	case theirs[1] != ours[1]:
 		// Another boot: this machine before a reboot, unless it is another machine of that name. Containers can be
 		// copies of one image, so a machine's id is unique only outside of them.
-		return theirs[0] == ours[0] && ours[0] != "-" && theirs[2] == firstPidSpace && ours[2] == firstPidSpace
+		if theirs[0] == ours[0] && ours[0] != "-" && theirs[2] == firstPidSpace && ours[2] == firstPidSpace {
+			return ended
+		}
+		return unknown
 	case theirs[2] != ours[2]:
-		return false // in another container, whose processes we can't see
+		return unknown // in another container, whose processes we can't see
 	}
 	start, state := processStart(c.PID)
-	return state == ended || state == alive && start != theirs[3]
+	if state == alive && start != theirs[3] {
+		return ended
+	}
+	return state
 }
 
 // What is known of a process.

@@ -18,8 +18,8 @@ import (
 )
 
 // Nothing in a lock file of git's says whose it is, and a killed git leaves its own behind. So each git of ours that
-// locks what is the user's has a note below wf/git. The note holds when that git began, and its time is when it was last
-// seen at work; git inherits the lock on the note. Once nobody holds it, what was locked in between is a dead git's.
+// locks what is the user's has a note, wf-git-*. The note holds when that git began, and its time is when it was last seen
+// at work; git inherits the lock on the note. Once nobody holds it, what was locked in between is a dead git's.
 
 // noteTick is how often a note gets the time.
 const noteTick = 250 * time.Millisecond
@@ -42,11 +42,7 @@ func (s *Store) runLocking(ctx context.Context, in Invocation) ([]byte, error) {
 	if err := s.awaitLocks(ctx); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(s.commonDir, "wf", "git")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	note, err := os.CreateTemp(dir, "")
+	note, err := os.CreateTemp(s.commonDir, "wf-git-")
 	if err != nil {
 		return nil, err
 	}
@@ -168,8 +164,7 @@ func (s *Store) Locks() (locks []Lock) {
 		}
 	}
 	for _, pattern := range []string{"*.lock", "packed-refs.new", "worktrees/*/*.lock"} {
-		files, _ := filepath.Glob(filepath.Join(globWord.Replace(s.commonDir), filepath.FromSlash(pattern)))
-		for _, file := range files {
+		for _, file := range s.glob(pattern) {
 			add(file)
 		}
 	}
@@ -182,14 +177,18 @@ func (s *Store) Locks() (locks []Lock) {
 	return locks
 }
 
+// glob lists files of the git directory.
+func (s *Store) glob(pattern string) []string {
+	files, _ := filepath.Glob(filepath.Join(globWord.Replace(s.commonDir), filepath.FromSlash(pattern)))
+	return files
+}
+
 // globWord makes a pattern of a path.
 var globWord = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // RemoveDeadLocks removes what gits of ours had locked when they were killed.
 func (s *Store) RemoveDeadLocks() {
-	notes, _ := os.ReadDir(filepath.Join(s.commonDir, "wf", "git"))
-	for _, n := range notes {
-		name := filepath.Join(s.commonDir, "wf", "git", n.Name())
+	for _, name := range s.glob("wf-git-*") {
 		held := lockDead(name, "")
 		if held == nil {
 			continue // at work

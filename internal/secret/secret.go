@@ -15,18 +15,18 @@ const Masked = "[masked]"
 // services look like. The zero Mask knows only the latter.
 type Mask struct{ values []string }
 
-// shortestSecret is the length of the shortest value that is taken for a secret for its variable's name. Shorter ones
-// are no keys, and would be struck out of innocent words. It is also the least part of a value that is found where a
+// shortestSecret is the length of the shortest value that is taken for a secret. Shorter ones are no keys, and would be
+// struck out of innocent words. It is also the least part of a value that is found where a
 // line was cut.
 const shortestSecret = 8
 
 // NewMask knows the values of the environment's variables whose names end as those of keys do, and of the variables
-// named, however short.
+// named.
 func NewMask(environ []string, names ...string) Mask {
 	var m Mask
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if value != "" && slices.Contains(names, name) || len(value) >= shortestSecret && secretName(name) {
+		if len(value) >= shortestSecret && (secretName(name) || slices.Contains(names, name)) {
 			m.values = append(m.values, value)
 		}
 	}
@@ -65,7 +65,7 @@ var tokens = secretForm{
 		"npm_", "hf_", "eyJ", "-----BEGIN "},
 	pattern.Compile(`\b(?:sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}` +
 		`|glpat-[A-Za-z0-9_-]{20,}|xox[abeprs]-[A-Za-z0-9-]{10,}` +
-		`|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35}|npm_[A-Za-z0-9]{36}` +
+		`|(?:AKIA|ASIA)[0-9A-Z]{16}\b|AIza[0-9A-Za-z_-]{35}|npm_[A-Za-z0-9]{36}` +
 		`|hf_[A-Za-z0-9]{30,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})` +
 		`|-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)`),
 }

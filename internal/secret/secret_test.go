@@ -12,14 +12,16 @@ import (
 
 func TestMaskText(t *testing.T) {
 	environ := []string{
-		"PATH=/usr/local/bin", "OPENAI_API_KEY=topsecret1", "LONG_KEY=topsecret1-and-more", "MINE=pw", "TAB_KEY=a",
+		"PATH=/usr/local/bin", "OPENAI_API_KEY=topsecret1", "LONG_KEY=topsecret1-and-more", "MINE=my-passw0rd", "TAB_KEY=a", "LOCAL=k",
 		"db_password=hunter2hunter2", "GIT_TRACE=1234567890",
 	}
-	m := NewMask(environ, "MINE")
+	m := NewMask(environ, "MINE", "LOCAL")
 	tests := []struct{ name, in, want string }{
-		{"values of variables", "x topsecret1 hunter2hunter2 pw", "x [masked] [masked] [masked]"},
+		{"values of variables", "x topsecret1 hunter2hunter2 my-passw0rd", "x [masked] [masked] [masked]"},
 		{"the longer value first", "topsecret1-and-more", "[masked]"},
 		{"innocent values", "a /usr/local/bin 1234567890", "a /usr/local/bin 1234567890"},
+		{"a value that stands for no key", "a kind word", "a kind word"},
+		{"a session's random name", "AKIAQ2DL3MZ7YVX4WNB5RTCKPE", "AKIAQ2DL3MZ7YVX4WNB5RTCKPE"},
 		{"a value that was cut", "...nter2hunter2\nx hunter2hunt", "...[masked]\nx [masked]"},
 		{"keys of services", "ghp_" + strings.Repeat("a1", 18) + " sk-" + strings.Repeat("a1", 12) + " AKIAABCDEFGHIJKLMNOP",
 			"[masked] [masked] [masked]"},
