@@ -97,7 +97,7 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 }
 
 // tryAgent makes the round trip in a scratch directory.
-func (u user) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried, err error) {
+func (e *env) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried, err error) {
 	dir, err := process.Scratch()
 	if err != nil {
 		return t, err
@@ -108,7 +108,8 @@ func (u user) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried,
 		Role: contract.RoleCheck,
 		Dir:  filepath.Join(dir, "work"), Out: filepath.Join(dir, "out"), In: filepath.Join(dir, "in"),
 		Prompt: filepath.Join(dir, "prompt.md"),
-		Repo:   dir, Environ: u.environ, Timeout: tryLimit,
+		Repo:   dir, Environ: e.environ, Timeout: tryLimit,
+		Notice: func(text string) { fmt.Fprintln(e.stderr, plain.Line(text)) },
 	}
 	for _, d := range []string{job.Dir, job.Out, job.In} {
 		if err := os.Mkdir(d, 0o777); err != nil {

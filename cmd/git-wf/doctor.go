@@ -15,6 +15,8 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 	"gitwf/internal/secret"
+	"gitwf/internal/shell"
+	"gitwf/internal/workspace"
 )
 
 func (e *env) doctorCommand() *cli.Command {
@@ -43,6 +45,9 @@ type checkup struct {
 	tries    []byte    // what others have tried to decide for a person
 	unread   string    // why not all of the caller's ancestors are known
 	waivers  []audit.Waiver
+
+	checkouts string // where those are in which changes are made
+	held      int64  // bytes in them
 }
 
 func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
@@ -125,6 +130,7 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 		return nil, err
 	}
 	found.findings = append(found.findings, around...)
+	found.checkouts, found.held = workspace.Held(store)
 	return found, nil
 }
 
@@ -207,6 +213,11 @@ func (p printer) printCheckup(found *checkup) {
 	p.printTries("refused: ", found.tries)
 	if found.unread != "" {
 		fmt.Fprintln(p.stderr, plain.Line("note: an agent further above this command is not seen: "+found.unread))
+	}
+	const much = 100 << 20
+	if found.held >= much {
+		fmt.Fprintf(p.stderr, "note: the checkouts in which changes are made have %d MB; while no run is at work: rm -rf %s\n",
+			found.held>>20, shell.Word(found.checkouts))
 	}
 	if len(found.plans) > 0 && !found.policy {
 		fmt.Fprintf(p.stderr, "note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; "+

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,6 +16,14 @@ import (
 func (e *env) onReadable(read view, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error) cli.ActionFunc {
 	return e.onStore(func(c *cli.Context, store *gitstore.Store) error {
 		id, err := planID(c, store)
+		if errors.Is(err, gitstore.ErrNoActive) {
+			former, formerErr := store.Former(c.Context)
+			if formerErr != nil {
+				return err
+			}
+			fmt.Fprintf(e.stderr, "no plan is active; %s was: git wf switch PLAN chooses one\n", former)
+			id, err = former, nil
+		}
 		if err != nil {
 			return err
 		}

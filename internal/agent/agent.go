@@ -43,6 +43,8 @@ type Job struct {
 	Timeout time.Duration // zero means the default of plan.DefaultConfig
 	Environ []string      // the environment of the tool's user
 	Log     io.Writer     // gets what the agent prints, within limits; may be nil
+
+	Notice func(string) // called when the agent can't be asked yet; may be nil
 }
 
 // Access is what an agent may do besides answering.

@@ -110,6 +110,7 @@ func (m *model) ask(ctx context.Context, job Job, access Access, want contract.W
 	req := backend.Request{
 		Prompt: string(text), Session: job.Thread, SessionOf: m.name, Dir: job.Dir, Writable: job.writable(),
 		Readable: []string{job.In, job.Repo}, Environ: job.Environ, Vars: job.vars(), Timeout: job.Timeout, Log: job.Log,
+		Notice: job.Notice,
 	}
 	if req.Access = access; req.Access != backend.MayWrite {
 		req.Writable = nil

@@ -67,6 +67,8 @@ type Request struct {
 	Vars      []string  // variables for a command; Environ's WF_* and GIT_* never reach it
 	Timeout   time.Duration
 	Log       io.Writer // gets what a command prints, without keys and within limits; may be nil
+
+	Notice func(string) // called when a try failed and the next one waits; may be nil
 }
 
 // Access is what an agent may do besides answering.

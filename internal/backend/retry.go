@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -84,7 +83,7 @@ func (a *asker) Ask(ctx context.Context, r Request) (Reply, error) {
 		}
 		err = a.finish(err)
 		// A try with little time left would end as timed out, which says less than why the one before failed.
-		if err := a.pause(ctx, err, n, deadline.Add(-timeout/2), r.Log); err != nil {
+		if err := a.pause(ctx, err, n, deadline.Add(-timeout/2), r); err != nil {
 			return Reply{}, err
 		}
 	}
@@ -105,7 +104,7 @@ func (a *asker) once(ctx context.Context, r Request, deadline time.Time) (Reply,
 }
 
 // pause waits before the next try, or returns why there is none: it would begin after the deadline.
-func (a *asker) pause(ctx context.Context, err error, n int, deadline time.Time, log io.Writer) error {
+func (a *asker) pause(ctx context.Context, err error, n int, deadline time.Time, r Request) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Reason != Transient {
 		return err
@@ -119,8 +118,12 @@ func (a *asker) pause(ctx context.Context, err error, n int, deadline time.Time,
 		e.Message += fmt.Sprintf(" (the next try would be in %s, too late for the time-out)", wait.Round(time.Second))
 		return e
 	}
-	if log != nil {
-		fmt.Fprintf(log, "%v: trying again in %s\n", e, wait.Round(time.Millisecond))
+	text := fmt.Sprintf("%v: trying again in %s", e, wait.Round(100*time.Millisecond))
+	if r.Log != nil {
+		fmt.Fprintln(r.Log, text)
+	}
+	if r.Notice != nil {
+		r.Notice(text)
 	}
 	t := time.NewTimer(wait)
 	defer t.Stop()

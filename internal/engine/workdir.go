@@ -51,6 +51,7 @@ type workDir struct {
 	rejection []byte           // its REJECTED.md
 	dropped   []prompt.Dropped // what the prompt had no room for
 	checkout  bool             // work is a checkout of the repository
+	notice    func(string)     // tells who runs it what the work waits for
 	onlookers onlookers        // of the current work
 	about     agent.Context    // the content of context
 	steps     []prompt.Step    // of the preparation
@@ -91,6 +92,7 @@ func (e *Engine) prepareAs(ctx context.Context, snap *gitstore.Snapshot, t *plan
 		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, as: as,
 		repo:      e.repo(),
 		inputs:    inputs,
+		notice:    func(text string) { e.report(t.TaskID, text) },
 		onlookers: onlookers{path: RunningLog(e.Store.CommonDir(), snap.ID, t.TaskID)},
 	}
 	if err := e.fill(ctx, w, snap, t); err != nil {
@@ -380,6 +382,7 @@ func (w *workDir) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer)
 		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Repo: w.repo, Role: w.role,
 		Access:  agent.AccessOf(snap.Plan.Roles[w.as]),
 		Timeout: time.Duration(limit) * time.Second, Log: io.MultiWriter(log, &w.onlookers), Limits: snap.Plan.Limits(),
+		Notice: w.notice,
 	}
 }
 

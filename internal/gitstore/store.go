@@ -78,6 +78,9 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		}
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoRepository, abs, err)
 	}
+	if len(lines) > 5 {
+		return nil, unsupported("a repository whose path has a line break", "mv it to a path without one")
+	}
 	if lines[3] != "sha1" {
 		return nil, unsupported("a repository with "+lines[3]+" objects", "use one with sha1 objects")
 	}

@@ -31,8 +31,11 @@ type Pool struct {
 	dir   string
 }
 
-// Idle checkouts go after this time.
-const unused = 7 * 24 * time.Hour
+// Idle checkouts go after this time, and where there are more than this many.
+const (
+	unused   = 7 * 24 * time.Hour
+	mostIdle = 4
+)
 
 // ownerFile, beside the checkouts of a repository, holds the path of its git directory.
 const ownerFile = "repository"
@@ -41,8 +44,7 @@ const ownerFile = "repository"
 // gone.
 func OpenPool(store *gitstore.Store) (*Pool, error) {
 	all := poolsDir()
-	sum := sha256.Sum256([]byte(store.CommonDir()))
-	p := &Pool{store: store, dir: filepath.Join(all, hex.EncodeToString(sum[:8]))}
+	p := &Pool{store: store, dir: poolDir(store)}
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -63,6 +65,25 @@ func OpenPool(store *gitstore.Store) (*Pool, error) {
 		}
 	}
 	return p, nil
+}
+
+func poolDir(store *gitstore.Store) string {
+	sum := sha256.Sum256([]byte(store.CommonDir()))
+	return filepath.Join(poolsDir(), hex.EncodeToString(sum[:8]))
+}
+
+// Held is where a repository's checkouts are, and how many bytes their files have.
+func Held(store *gitstore.Store) (dir string, bytes int64) {
+	dir = poolDir(store)
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				bytes += info.Size()
+			}
+		}
+		return nil
+	})
+	return dir, bytes
 }
 
 // What a directory of the pool holds.
@@ -103,7 +124,7 @@ func (p *Pool) Take(task string) (*Workspace, error) {
 		switch {
 		case i == at:
 			taken = w
-		case time.Since(w.used) > unused:
+		case time.Since(w.used) > unused || len(free)-i > mostIdle:
 			_ = w.discard()
 		default:
 			w.Close()
