@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"gitwf/internal/attacktest"
@@ -81,6 +83,48 @@ func (b *bench) runs(ctx context.Context) {
 			t, err := c.KillRuns(ctx, seed, b.kills-b.kills/2-done, b.told(kind))
 			done += max(t.Kills, 1)
 			return t.Kills, err
+		})
+	}
+}
+
+// again kills each command that writes at random moments, and gives it again.
+func (b *bench) again(ctx context.Context) {
+	const prefix = "killed, and given again: "
+	acts, err := b.stages.NewActs(ctx)
+	if err != nil {
+		b.count(ctx, prefix+"all", func() (int, error) { return 0, err })
+		return
+	}
+	rng := rand.New(rand.NewPCG(b.seed, 4))
+	acts = slices.DeleteFunc(acts, func(a *chaostest.Act) bool { return !strings.Contains(a.Name, b.step) })
+	longest, done := time.Duration(0), 0
+	for tries := 0; done < b.kills && tries < 10*b.kills && ctx.Err() == nil; tries++ {
+		a := acts[tries%len(acts)]
+		b.count(ctx, prefix+a.Name, func() (int, error) {
+			hit, took, err := a.Kill(ctx, rng)
+			longest = max(longest, took)
+			if !hit {
+				return 0, err
+			}
+			done++
+			return 1, err
+		})
+		if done%100 == 0 && tries%len(acts) == 0 {
+			fmt.Fprintf(b.log, "again: %d kills; the longest second command took %s\n", done, longest.Round(time.Millisecond))
+		}
+	}
+	fmt.Fprintf(b.log, "again: %d kills; the longest second command took %s\n", done, longest.Round(time.Millisecond))
+}
+
+// workflows kills the run of each workflow at every event.
+func (b *bench) workflows(ctx context.Context) {
+	for _, name := range chaostest.Workflows() {
+		b.count(ctx, "a workflow killed at each event", func() (int, error) {
+			w, err := b.stages.Lab.NewWorkflow(ctx, name)
+			if err != nil {
+				return 0, err
+			}
+			return w.KillAtEvents(ctx, true)
 		})
 	}
 }

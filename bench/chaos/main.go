@@ -56,6 +56,8 @@ var kinds = []struct {
 	{"points", (*bench).points},
 	{"random", (*bench).random},
 	{"runs", (*bench).runs},
+	{"again", (*bench).again},
+	{"workflows", (*bench).workflows},
 	{"crowd", (*bench).crowd},
 	{"maintenance", (*bench).maintenance},
 	{"locks", (*bench).locks},
@@ -74,13 +76,13 @@ func main() {
 	log.SetPrefix("chaos: ")
 	var o options
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the random choices")
-	flag.IntVar(&o.kills, "kills", 1000, "random, runs: kills altogether, half of them of each kind if both are asked for")
+	flag.IntVar(&o.kills, "kills", 1000, "random, runs, again: kills altogether, of random and runs together half of them each")
 	flag.IntVar(&o.rounds, "rounds", 10, "crowd, maintenance: rounds")
 	flag.IntVar(&o.cuts, "cuts", 200, "power: cuts")
 	flag.IntVar(&o.every, "every", 1, "points: only every so-manieth call")
 	flag.IntVar(&o.n, "n", 1000, "gate, people, code, steps: pushes, operations, or steps")
 	flag.StringVar(&o.keep, "keep", "", "gate, people, code, steps: copy the repositories of what is found there")
-	flag.StringVar(&o.step, "step", "", "points: only this step")
+	flag.StringVar(&o.step, "step", "", "points: only this step; again: only commands with this in their name")
 	flag.IntVar(&o.fault, "fault", 0, "points: only the fault of this number, from 1")
 	flag.IntVar(&o.world, "world", -1, "code, steps: only the world of this number, from 0, as a finding names it")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "code, steps: worlds at a time")

@@ -33,9 +33,9 @@ var decision = rule{looks: true, person: "*"}
 // rules are those of the commands that have any, by their words. A command without has that of the one it is part of.
 var rules = map[string]rule{
 	"next": {looks: true}, "submit": {looks: true}, "status": {looks: true}, "switch": {looks: true},
-	"checkout": {looks: true},
-	"plan":     {looks: true, lands: true, outside: "!schema"},
-	"add":      {looks: true, outside: "*"}, "do": {looks: true, outside: "*"}, "rerun": {looks: true, outside: "*"},
+	"checkout": {looks: true}, "start": {looks: true},
+	"plan": {looks: true, lands: true, outside: "!schema"},
+	"add":  {looks: true, outside: "*"}, "do": {looks: true, outside: "*"}, "rerun": {looks: true, outside: "*"},
 	"pause": {looks: true, outside: "*"}, "resume": {looks: true, outside: "*"},
 	"doctor": {outside: "fix|mask"}, "hooks install": {outside: "*"},
 

@@ -90,16 +90,29 @@ func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine
 	if dir == "" {
 		b.Directory = filepath.Clean(store.WorkTree()) + "." + name
 	}
-	if tip, err := store.CommitOf(ctx, "refs/heads/"+b.Branch); err != nil || tip != "" {
-		return b, errors.Join(err,
-			fault.Refused("git worktree list; git worktree remove DIR and git branch -D "+b.Branch+" give it up",
-				"%s was begun already: branch %s is there", task, b.Branch))
+	tip, err := store.CommitOf(ctx, "refs/heads/"+b.Branch)
+	if err == nil && tip != "" {
+		_, err = store.Git(ctx, "-C", b.Directory, "symbolic-ref", "--quiet", "WORKFLOW_HEAD") // made last
+		if err != nil {
+			b.Commit, _, err = eng.Start(ctx, id, task, on)
+		}
+		if err != nil || tip != b.Commit {
+			return b, errors.Join(err,
+				fault.Refused("git worktree list; git worktree remove DIR and git branch -D "+b.Branch+" give it up",
+					"%s was begun already: branch %s is there", task, b.Branch))
+		}
+		// Whoever began was killed, and nobody has worked there.
+		_, _ = store.Git(ctx, "worktree", "remove", "--force", "--force", "--end-of-options", b.Directory)
+		_, _ = store.Git(ctx, "worktree", "prune")
+	}
+	if err != nil {
+		return b, err
 	}
 	if b.Commit, b.Conflicts, err = eng.Start(ctx, id, task, on); err != nil {
 		return b, err
 	}
 	b.Conflicts = append([]string{}, b.Conflicts...)
-	if _, err := store.Git(ctx, "worktree", "add", "-q", "-b", b.Branch, "--end-of-options", b.Directory,
+	if _, err := store.Git(ctx, "worktree", "add", "-q", "-B", b.Branch, "--end-of-options", b.Directory,
 		string(b.Commit)); err != nil {
 		return b, err
 	}

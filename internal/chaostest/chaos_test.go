@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -306,5 +308,23 @@ func TestLandingFullDisk(t *testing.T) {
 	}
 	if !t.Failed() && (said[true] == 0 || said[false] == 0) {
 		t.Errorf("landed and not: %v", said)
+	}
+}
+
+// TestKilledAgain kills every command that writes, and gives it again.
+func TestKilledAgain(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("scripts for a shell")
+	}
+	s, ctx := stages(t), context.Background()
+	acts, err := s.NewActs(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 4))
+	for _, a := range acts {
+		if _, _, err := a.Kill(ctx, rng); err != nil {
+			t.Error(err)
+		}
 	}
 }
