@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,8 +24,20 @@ func (e *env) undoCommand() *cli.Command {
 			&cli.StringFlag{Name: "branch", Usage: "take it back on `BRANCH`",
 				DefaultText: "wf.branch, else the remote's, else main"},
 		},
-		Action: e.onTask(wholePlan, e.undo),
+		Action: e.onTask(undoneIn, e.undo),
 	}
+}
+
+// undoneIn is wholePlan, but the plan before where an undo of the task that was killed has made its own plan active.
+func undoneIn(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, error) {
+	snap, err := wholePlan(c, store, id)
+	if err != nil || c.IsSet("plan") || !strings.HasPrefix(snap.Plan.TopTask, "Take back "+c.Args().First()+" ") {
+		return snap, err
+	}
+	if id, err = store.Former(c.Context); err != nil {
+		return snap, nil //nolint:nilerr // there was none
+	}
+	return wholePlan(c, store, id)
 }
 
 func (e *env) undo(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
