@@ -116,6 +116,18 @@ func (b *bench) again(ctx context.Context) {
 	fmt.Fprintf(b.log, "again: %d kills; the longest second command took %s\n", done, longest.Round(time.Millisecond))
 }
 
+// faults prints what a user sees of each fault.
+func (b *bench) faults(ctx context.Context) {
+	const kind = "a fault in the way of a landing"
+	err := b.stages.Sights(ctx, func(s chaostest.Sight) {
+		fmt.Println(s)
+		b.count(ctx, kind, func() (int, error) { return 1, s.Err })
+	})
+	if err != nil {
+		b.count(ctx, kind, func() (int, error) { return 0, err })
+	}
+}
+
 // workflows kills the run of each workflow at every event.
 func (b *bench) workflows(ctx context.Context) {
 	for _, name := range chaostest.Workflows() {

@@ -58,6 +58,7 @@ var kinds = []struct {
 	{"runs", (*bench).runs},
 	{"again", (*bench).again},
 	{"workflows", (*bench).workflows},
+	{"faults", (*bench).faults},
 	{"crowd", (*bench).crowd},
 	{"maintenance", (*bench).maintenance},
 	{"locks", (*bench).locks},

@@ -135,7 +135,7 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	text := e.Err.Error()
+	text, _, _ := strings.Cut(e.Err.Error(), "\n") // git goes on with advice of its own
 	for _, l := range e.Locks {
 		text += "\n" + l.String()
 	}
