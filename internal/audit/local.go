@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"gitwf/internal/gitstore"
-	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
@@ -136,12 +135,6 @@ func (s *surroundings) locks() {
 	}
 }
 
-// indexName is that of an index which the gate makes for its own use.
-var indexName = pattern.Compile(`^wf-index-[0-9]+$`)
-
-// unknownLeftover is after which time without a change such a file counts as left: nothing says whose it is.
-const unknownLeftover = 7 * 24 * time.Hour
-
 // leftovers reports what killed processes left behind for this repository. It ignores what may be another repository's:
 // the owner may run in another container, where we can't see it.
 func (s *surroundings) leftovers() {
@@ -154,24 +147,4 @@ func (s *surroundings) leftovers() {
 			"left over from work on a task: its process is gone")
 		f.Fix = func(context.Context) (string, error) { return "removed it", s.store.RemoveScratch(note) }
 	}
-	entries, _ := os.ReadDir(s.store.GitDir())
-	for _, e := range entries {
-		if indexName.Get().MatchString(e.Name()) {
-			s.leftover(filepath.Join(s.store.GitDir(), e.Name()))
-		}
-	}
-}
-
-func (s *surroundings) leftover(path string) {
-	st, err := os.Lstat(path)
-	if err != nil || !st.IsDir() && !st.Mode().IsRegular() {
-		return
-	}
-	age := s.Now.Sub(st.ModTime())
-	if age < unknownLeftover || s.many("scratch", path) {
-		return
-	}
-	f := s.find("scratch", plain.Line(path), "rm -rf "+shell.Word(path),
-		"left over from work on a task: nothing in it has changed for %d days", int(age.Hours()/24))
-	f.Fix = func(context.Context) (string, error) { return "removed it", os.RemoveAll(path) }
 }

@@ -31,11 +31,11 @@ func Commit(ctx context.Context, store *gitstore.Store, root string, b *Bundle) 
 	if err := CheckIdle(store); err != nil {
 		return "", err
 	}
-	scratch, err := os.MkdirTemp(store.GitDir(), "wf-index-")
+	scratch, release, err := store.Scratch(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(scratch)
+	defer release()
 	env := []string{"GIT_INDEX_FILE=" + filepath.Join(scratch, "index")}
 	git := func(stdin string, args ...string) error {
 		_, err := store.GitIn(ctx, gitstore.Invocation{Args: args, Env: env, Stdin: strings.NewReader(stdin),
