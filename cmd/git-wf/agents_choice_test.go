@@ -70,7 +70,7 @@ func TestDoAsks(t *testing.T) {
 		}
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
-	if code, out := run(ctx, silent{interrupt}); code != fault.ExitInterrupted || !strings.HasSuffix(out, "\ninterrupted\n") {
+	if code, out := run(ctx, silent{interrupt}); code != fault.ExitInterrupted || !strings.Contains(out, "\ninterrupted\nhint: ") {
 		t.Errorf("interrupted: code %d\n%s", code, out)
 	}
 	if code, out := run(t.Context(), strings.NewReader("y\n")); code != fault.ExitDone ||

@@ -92,8 +92,11 @@ func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine
 	}
 	tip, err := store.CommitOf(ctx, "refs/heads/"+b.Branch)
 	if err == nil && tip != "" {
-		_, err = store.Git(ctx, "-C", b.Directory, "symbolic-ref", "--quiet", "WORKFLOW_HEAD") // made last
-		if err != nil {
+		begun, err := store.Git(ctx, "for-each-ref", "--format=%(worktreepath)", "refs/heads/"+b.Branch)
+		if err == nil && begun != "" {
+			_, err = store.Git(ctx, "-C", begun, "symbolic-ref", "--quiet", "WORKFLOW_HEAD") // made last
+		}
+		if err != nil || begun == "" {
 			b.Commit, _, err = eng.Start(ctx, id, task, on)
 		}
 		if err != nil || tip != b.Commit {
@@ -102,7 +105,7 @@ func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine
 					"%s was begun already: branch %s is there", task, b.Branch))
 		}
 		// Whoever began was killed, and nobody has worked there.
-		_, _ = store.Git(ctx, "worktree", "remove", "--force", "--force", "--end-of-options", b.Directory)
+		_, _ = store.Git(ctx, "worktree", "remove", "--force", "--force", "--end-of-options", begun)
 		_, _ = store.Git(ctx, "worktree", "prune")
 	}
 	if err != nil {

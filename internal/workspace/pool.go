@@ -43,8 +43,8 @@ const ownerFile = "repository"
 // OpenPool opens the pool of a repository. It removes the pools of repositories that are
 // gone.
 func OpenPool(store *gitstore.Store) (*Pool, error) {
-	all := poolsDir()
-	p := &Pool{store: store, dir: poolDir(store)}
+	all := poolsDir(true)
+	p := &Pool{store: store, dir: filepath.Join(all, poolName(store))}
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -67,14 +67,14 @@ func OpenPool(store *gitstore.Store) (*Pool, error) {
 	return p, nil
 }
 
-func poolDir(store *gitstore.Store) string {
+func poolName(store *gitstore.Store) string {
 	sum := sha256.Sum256([]byte(store.CommonDir()))
-	return filepath.Join(poolsDir(), hex.EncodeToString(sum[:8]))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Held is where a repository's checkouts are, and how many bytes their files have.
 func Held(store *gitstore.Store) (dir string, bytes int64) {
-	dir = poolDir(store)
+	dir = filepath.Join(poolsDir(false), poolName(store))
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
