@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -23,6 +24,12 @@ func (e *env) completeCommand() *cli.Command {
 		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("what is to be said about its end")},
 		Action: func(c *cli.Context) error {
 			return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+				active, err := store.Active(c.Context)
+				if err == nil && active == snap.ID && snap.State().SessionStatus() == plan.SessionCompleted {
+					// Whoever completed it was killed.
+					return errors.Join(store.ClearActive(c.Context, active),
+						e.say(c, sessionOf(snap.State()), "%s: completed", active))
+				}
 				return e.complete(c, store, snap.ID)
 			})
 		},

@@ -16,7 +16,6 @@ import (
 	"gitwf/internal/policy"
 	"gitwf/internal/secret"
 	"gitwf/internal/shell"
-	"gitwf/internal/workspace"
 )
 
 func (e *env) doctorCommand() *cli.Command {
@@ -130,7 +129,7 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 		return nil, err
 	}
 	found.findings = append(found.findings, around...)
-	found.checkouts, found.held = workspace.Held(store)
+	found.checkouts, found.held = worker.Checkouts()
 	return found, nil
 }
 

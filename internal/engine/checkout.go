@@ -30,6 +30,9 @@ func (e *Engine) takeCheckout(task string) (*workspace.Workspace, error) {
 	return pool.Take(task)
 }
 
+// Checkouts is where the repository's checkouts are, and how many bytes their files have.
+func (e *Engine) Checkouts() (dir string, bytes int64) { return workspace.Held(e.Store) }
+
 // checkChange sets the checks of a change up.
 func (e *Engine) checkChange(ctx context.Context, setup *check.Setup, snap *gitstore.Snapshot, t *plan.Task,
 	a plan.Artifact) (leave func(), err error) {
