@@ -215,7 +215,8 @@ func (p printer) printCheckup(found *checkup) {
 	}
 	const much = 100 << 20
 	if found.held >= much {
-		fmt.Fprintf(p.stderr, "note: the checkouts in which changes are made have %d MB; while no run is at work: rm -rf %s\n",
+		fmt.Fprintf(p.stderr,
+			"note: the checkouts in which changes are made have %d MB; while no run is at work: rm -rf %s\n",
 			found.held>>20, shell.Word(found.checkouts))
 	}
 	if len(found.plans) > 0 && !found.policy {

@@ -28,7 +28,8 @@ func (e *env) undoCommand() *cli.Command {
 	}
 }
 
-// undoneIn is wholePlan, but the plan before where an undo of the task that was killed has made its own plan active.
+// undoneIn is wholePlan, but the plan before where an undo of the task that was killed has made its own
+// plan active.
 func undoneIn(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, error) {
 	snap, err := wholePlan(c, store, id)
 	if err != nil || c.IsSet("plan") || !strings.HasPrefix(snap.Plan.TopTask, "Take back "+c.Args().First()+" ") {

@@ -114,7 +114,8 @@ func (s *surroundings) adminDirs() map[string]string {
 // A git at work holds a lock for less than this, mostly.
 const settledLock = 2 * time.Second
 
-// locks removes what killed gits of ours had locked, and reports all else that stays locked for a moment.
+// locks removes what killed gits of ours had locked, and reports all else that stays locked for a
+// moment.
 func (s *surroundings) locks() {
 	s.store.RemoveDeadLocks()
 	for _, l := range s.store.Locks() {

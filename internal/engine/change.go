@@ -101,8 +101,8 @@ func approved(snap *gitstore.Snapshot, tasks []plan.TaskID) []stacked {
 	return list
 }
 
-// join computes what versions below a task come to on a commit, and where they contradict each other. Without a commit
-// it is on the tip of the task's branch.
+// join computes what versions below a task come to on a commit, and where they contradict each other.
+// Without a commit it is on the tip of the task's branch.
 func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, id plan.TaskID,
 	on plan.OID, below []stacked) (base plan.Base, conflicts []string, err error) {
 	first, err := e.firstBase(ctx, snap)

@@ -195,8 +195,8 @@ func (e *Engine) commitOfVersion(ctx context.Context, snap *gitstore.Snapshot, a
 	return e.begin(ctx, batch, plan.Base{Commit: a.Base.Commit, Tree: after})
 }
 
-// baseTree is the tree that a version changes. Where it is not here it is made again, from the commit that the version
-// names and the versions that it builds on.
+// baseTree is the tree that a version changes. Where it is not here it is made again, from the commit
+// that the version names and the versions that it builds on.
 func (e *Engine) baseTree(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot,
 	a plan.Artifact) (plan.OID, error) {
 	if a.Base == nil {
@@ -226,7 +226,8 @@ func (e *Engine) baseTree(ctx context.Context, batch *gitstore.Batch, snap *gits
 }
 
 // madeOf are the versions that a version was made of, and those that these were made of.
-func (e *Engine) madeOf(ctx context.Context, snap *gitstore.Snapshot, a plan.Artifact) (map[plan.TaskID]int, error) {
+func (e *Engine) madeOf(ctx context.Context, snap *gitstore.Snapshot,
+	a plan.Artifact) (map[plan.TaskID]int, error) {
 	versions := map[plan.TaskID]int{}
 	for list := a.Inputs; len(list) > 0; list = list[1:] {
 		in, n := list[0].TaskID, plan.VersionNumber(list[0].ArtifactID)

@@ -80,7 +80,8 @@ func (e *Engine) standing(c plan.Claim, now time.Time) (until time.Time, why str
 	case e.owner().find(c) == ended:
 		return until, fmt.Sprintf("its owner, process %d, is gone", c.PID), false
 	case !now.Before(until):
-		// This machine may be too busy to renew it in time; a process that hangs gets no more than another lease.
+		// This machine may be too busy to renew it in time; a process that hangs gets no more than
+		// another lease.
 		if late := until.Add(cmp.Or(e.Lease, DefaultLease)); now.Before(late) && e.owner().find(c) == alive {
 			return late, "", true
 		}

@@ -104,9 +104,10 @@ func taken(p *plan.Plan, by *plan.Task, err error) error {
 	return fs
 }
 
-// HandedIn is the task that made the newest change of the plan, if it made what a person hands in now: whoever was killed
-// repeats the command. It is "" if something else did.
-func (e *Engine) HandedIn(ctx context.Context, snap *gitstore.Snapshot, r Replanning, data []byte) (plan.TaskID, error) {
+// HandedIn is the task that made the newest change of the plan, if it made what a person hands in now:
+// whoever was killed repeats the command. It is "" if something else did.
+func (e *Engine) HandedIn(ctx context.Context, snap *gitstore.Snapshot, r Replanning,
+	data []byte) (plan.TaskID, error) {
 	grafts := snap.Plan.Grafts
 	if len(grafts) == 0 || snap.State().PlanningOf(r.Leaf) != nil {
 		return "", nil
@@ -122,9 +123,10 @@ func (e *Engine) HandedIn(ctx context.Context, snap *gitstore.Snapshot, r Replan
 	return last.TaskID, nil
 }
 
-// HandInPlan records a draft as the next version of a planning task, unless it is the newest one already, has it
-// reviewed and, if approved, grafts it. Its trusted lines must have been tried (RedFirst) before. In a task that began as an agent's, somebody has to read the
-// plan: who wrote it has.
+// HandInPlan records a draft as the next version of a planning task, unless it is the newest one
+// already, has it reviewed and, if approved, grafts it. Its trusted lines must have been tried
+// (RedFirst) before. In a task that began as an agent's, somebody has to read the plan: who wrote it
+// has.
 func (e *Engine) HandInPlan(ctx context.Context, id plan.ID, task plan.TaskID, d Draft) (*plan.State, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
@@ -140,9 +142,10 @@ func (e *Engine) HandInPlan(ctx context.Context, id plan.ID, task plan.TaskID, d
 		return nil, err
 	}
 	is := snap.State().Tasks[task]
-	if v, ok := snap.Records.Of(task).Version(is.Active); !ok || v.Files != tree || is.Verdict == plan.Rejected {
-		if _, err := e.Store.Append(ctx, id, plan.NewVersion{Artifact: e.version(d, task, tree, files), Author: d.Author,
-			ByPerson: true}, gitstore.AppendOptions{Now: e.Now(), Batch: batch}); err != nil {
+	v, ok := snap.Records.Of(task).Version(is.Active)
+	if !ok || v.Files != tree || is.Verdict == plan.Rejected {
+		ev := plan.NewVersion{Artifact: e.version(d, task, tree, files), Author: d.Author, ByPerson: true}
+		if _, err := e.Store.Append(ctx, id, ev, gitstore.AppendOptions{Now: e.Now(), Batch: batch}); err != nil {
 			return nil, err
 		}
 	}

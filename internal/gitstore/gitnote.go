@@ -17,9 +17,10 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Nothing in a lock file of git's says whose it is, and a killed git leaves its own behind. So each git of ours that
-// locks what is the user's has a note, wf-git-*. The note holds when that git began, and its time is when it was last seen
-// at work; git inherits the lock on the note. Once nobody holds it, what was locked in between is a dead git's.
+// Nothing in a lock file of git's says whose it is, and a killed git leaves its own behind. So each git
+// of ours that locks what is the user's has a note, wf-git-*. The note holds when that git began, and
+// its time is when it was last seen at work; git inherits the lock on the note. Once nobody holds it,
+// what was locked in between is a dead git's.
 
 // noteTick is how often a note gets the time.
 const noteTick = 250 * time.Millisecond

@@ -322,7 +322,8 @@ func (s *Store) point(ctx context.Context, name string, id plan.ID) error {
 	}
 }
 
-// ClearActive leaves this worktree without an active plan, if the given plan is active; it is the former one then.
+// ClearActive leaves this worktree without an active plan, if the given plan is active; it is the
+// former one then.
 func (s *Store) ClearActive(ctx context.Context, id plan.ID) error {
 	active, err := s.Active(ctx)
 	if errors.Is(err, ErrNoActive) || err == nil && active != id {

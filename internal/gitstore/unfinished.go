@@ -14,10 +14,11 @@ import (
 	"gitwf/internal/plan"
 )
 
-// git writes a worktree's files before it moves the branch. If it is killed in between, or finds the disk full, the files
-// would be in the way of the next landing. So the worktree's git directory says from which commit to which it moves, and
-// what git has written without moving the branch is taken back: files that are as the new commit has them, or their
-// beginnings, or gone. What can't be taken back now is taken back by the next landing.
+// git writes a worktree's files before it moves the branch. If it is killed in between, or finds the
+// disk full, the files would be in the way of the next landing. So the worktree's git directory says
+// from which commit to which it moves, and what git has written without moving the branch is taken
+// back: files that are as the new commit has them, or their beginnings, or gone. What can't be taken
+// back now is taken back by the next landing.
 
 // landingMark is the file that says so.
 func (s *Store) landingMark(ctx context.Context, dir string) (string, error) {
