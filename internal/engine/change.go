@@ -415,10 +415,13 @@ func (e *Engine) Start(ctx context.Context, id plan.ID, task, on plan.TaskID) (p
 			hint, stacks = fmt.Sprintf("git wf start %s --on %s begins with its candidate", task, o.TaskID), on == o.TaskID
 		}
 	}
-	if stacks {
+	switch {
+	case stacks:
 		s.Tasks[on].Approved = s.Tasks[on].Active // for what follows here
-	} else if t.Status == plan.StatusPending || t.Waits() {
+	case t.Status == plan.StatusPending || t.Waits():
 		return "", nil, &plan.RefusedError{Task: task, Reason: s.Reason(t), Hint: hint}
+	case on != "" && !slices.Contains(below(snap, task), on):
+		return "", nil, fault.Refused("git wf start "+string(task), "%s: does not build on %s", task, plain.Quote(string(on)))
 	}
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
