@@ -12,7 +12,6 @@ import (
 	"gitwf/hooks"
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
-	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -76,11 +75,13 @@ func (e *env) landMerge(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
+	hint := ""
 	for _, u := range m.Unmet {
 		fmt.Fprintln(e.stderr, "error: "+plain.Line(fmt.Sprintf("%s of %s can't be merged: %s", u.Task, u.Plan, u.Why)))
+		hint += u.Mend + " && "
 	}
 	if len(m.Unmet) > 0 {
-		return fault.Refused(e.mergeAnew(ctx, store, m.Unmet, branch), "nothing was merged")
+		return fault.Refused(hint+"git wf land --merge "+shell.Word(branch), "nothing was merged")
 	}
 	conflicts, err := store.BeginMerge(ctx, branch, m.Files, g.Protects)
 	if err != nil {
@@ -95,17 +96,6 @@ func (e *env) landMerge(c *cli.Context, store *gitstore.Store) error {
 	}
 	fmt.Fprintln(e.stdout, plain.Line("merged "+branch))
 	return nil
-}
-
-// mergeAnew is what makes newer versions of tasks on the branch that is checked out, and then merges.
-func (e *env) mergeAnew(ctx context.Context, store *gitstore.Store, unmet []gate.Unmet, branch string) string {
-	on, _ := store.Git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD") // fails where HEAD is detached
-	var hint strings.Builder
-	for _, u := range unmet {
-		land := fmt.Sprintf("git wf land --plan %s --branch %s %s", u.Plan, shell.Word(on), u.Task)
-		fmt.Fprintf(&hint, "%s || git wf rerun --plan %s %s && git wf run --plan %[2]s && %[1]s && ", land, u.Plan, u.Task)
-	}
-	return hint.String() + "git wf land --merge " + shell.Word(branch)
 }
 
 func (e *env) land(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {

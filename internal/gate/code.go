@@ -433,6 +433,14 @@ func (g *Gate) onWorkBranch(ctx context.Context) bool {
 	return isWorkRef(ref)
 }
 
+// readBranch reads which branch is judged, for hints: the one that is checked out, or none.
+func (g *Gate) readBranch(ctx context.Context) (err error) {
+	if g.branch, err = g.store.Git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); ctx.Err() != nil {
+		return err
+	}
+	return nil // HEAD is detached
+}
+
 // indexCode judges the code of the tree that is staged. Nobody knows its message yet, nor whether the commit will
 // replace the one before: what may be legal passes here, and the commit itself is judged when a branch takes it.
 func (g *Gate) indexCode(ctx context.Context, staged plan.OID, parents []string, r *Report) error {
@@ -452,8 +460,8 @@ func (g *Gate) indexCode(ctx context.Context, staged plan.OID, parents []string,
 	if err != nil || len(d.paths) == 0 || g.onWorkBranch(ctx) {
 		return err
 	}
-	if g.branch, err = g.store.Git(ctx, "symbolic-ref", "--quiet", "--short", "HEAD"); err != nil && ctx.Err() != nil {
-		return err // else HEAD is detached
+	if err := g.readBranch(ctx); err != nil {
+		return err
 	}
 	message := ""
 	for _, name := range []string{"MERGE_MSG", "SQUASH_MSG"} {

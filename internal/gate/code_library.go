@@ -261,15 +261,20 @@ func verdictOn(e *export.Evidence, n changeName) (snap *gitstore.Snapshot, never
 	case plan.Approved:
 		return snap, s.KeptBack(n.task, n.version), ""
 	case plan.Rejected:
-		return snap, "was rejected", ""
+		return snap, whyRejected, ""
 	}
 	if missing := e.Missing(n.task, id); len(missing) > 0 {
-		return snap, "lacks approvals that are signed with a key of the policy: " + missing[0].Why, ""
+		return snap, whyLacks + "approvals that are signed with a key of the policy: " + missing[0].Why, ""
 	}
-	return snap, "nobody has approved", ""
+	return snap, whyUnreviewed, ""
 }
 
-const whySetAside = "was approved, and is set aside"
+const (
+	whySetAside   = "was approved, and is set aside"
+	whyRejected   = "was rejected"
+	whyUnreviewed = "nobody has approved"
+	whyLacks      = "lacks "
+)
 
 // approvedBefore returns the plan as it was when a version was approved last, nil if it never was.
 func approvedBefore(snap *gitstore.Snapshot, n changeName) *gitstore.Snapshot {
@@ -369,7 +374,7 @@ func (c *code) counts(ctx context.Context, ch *change) (bool, error) {
 		return false, err
 	}
 	if lacks[v] != "" {
-		ch.never = "lacks the approvals that the policy demands for code (" + lacks[v] + ")"
+		ch.never = whyLacks + "the approvals that the policy demands for code (" + lacks[v] + ")"
 	}
 	return ch.never == "", nil
 }

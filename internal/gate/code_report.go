@@ -67,10 +67,25 @@ func (c *code) lapsedFinding(ctx context.Context, commit plan.OID, l *landing) F
 	}
 }
 
-// anew is the commands that make a newer version of a change, and land it.
+// anew is the commands that make a newer version of a change, and land it. A task that is done is only made again on
+// request.
 func (c *code) anew(ctx context.Context, ch *change) string {
-	return fmt.Sprintf("git wf rerun --plan %[1]s %[2]s && git wf run --plan %[1]s && %[3]s", ch.plan, ch.task,
-		c.landing(ctx, ch))
+	hint := fmt.Sprintf("git wf run --plan %s && %s", ch.plan, c.landing(ctx, ch))
+	if snap, err := c.at(ctx, ch.plan, ch.tip); err == nil && snap.State().Tasks[ch.task].Approved > 0 {
+		hint = fmt.Sprintf("git wf rerun --plan %s %s && %s", ch.plan, ch.task, hint)
+	}
+	return hint
+}
+
+// counting is the commands that make a version, or a newer one, count that never did.
+func (c *code) counting(ctx context.Context, ch *change) string {
+	switch {
+	case ch.never == whyRejected:
+		return c.anew(ctx, ch)
+	case ch.never == whyUnreviewed || strings.HasPrefix(ch.never, whyLacks):
+		return fmt.Sprintf("git wf review --plan %s %s --approve", ch.plan, ch.task)
+	}
+	return fmt.Sprintf("git wf show --plan %s %s", ch.plan, ch.task)
 }
 
 // landing is the command that lands a change on the branch that is judged.
@@ -182,10 +197,10 @@ func (c *code) finding(ctx context.Context, d *coded, o *outcome, path string) (
 		f.Message, f.Hint = fmt.Sprintf("not what %s makes of it, which %s", ch, why), out
 	case why != "" && ch.never != "":
 		f.Message = fmt.Sprintf("%s, which %s", ch, why)
-		if strings.HasPrefix(why, "was") || strings.HasPrefix(why, "nobody") {
-			f.Message = fmt.Sprintf("has what %s makes of it, which %s", ch, why)
+		if why == whyRejected || why == whyUnreviewed {
+			f.Message = "has what " + ch.String() + " makes of it, which " + why
 		}
-		f.Hint = fmt.Sprintf("git wf show --plan %s %s", f.PlanID, f.TaskID)
+		f.Hint = c.counting(ctx, ch)
 	case why != "":
 		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, why), land
 	case exact != nil:

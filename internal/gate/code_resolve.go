@@ -16,11 +16,12 @@ type Merge struct {
 	Unmet []Unmet                   // tasks that stand in the way; then there are no files
 }
 
-// Unmet is a task of which the merge would need a newer version.
+// Unmet is a task of which the merge would need a newer version, on the branch that is checked out.
 type Unmet struct {
 	Plan plan.ID
 	Task plan.TaskID
 	Why  string
+	Mend string // the commands that make it and land it
 }
 
 // Protects reports whether only approved changes may alter a path.
@@ -35,6 +36,9 @@ func (g *Gate) Merge(ctx context.Context, ours, theirs plan.OID) (*Merge, error)
 	c := g.ofCode()
 	if c == nil {
 		return &Merge{}, nil
+	}
+	if err := g.readBranch(ctx); err != nil {
+		return nil, err
 	}
 	d := &coded{guard: &c.guard, parents: []plan.OID{ours, theirs}}
 	var sides [2]side
@@ -134,6 +138,7 @@ func (m *mergeCase) resolve(ctx context.Context, mine, other side) (*state, []Un
 		u := Unmet{Plan: task.plan, Task: task.task, Why: "no version of it can land on both sides' content"}
 		for _, ch := range q.versionsOf(task) {
 			u.Why = cmp.Or(q.tried[ch], u.Why)
+			u.Mend = m.landing(ctx, ch) + " || " + m.anew(ctx, ch)
 		}
 		unmet = append(unmet, u)
 	}
