@@ -109,7 +109,7 @@ func (b *bench) again(ctx context.Context) {
 			done++
 			return 1, err
 		})
-		if done%100 == 0 && tries%len(acts) == 0 {
+		if (tries+1)%(10*len(acts)) == 0 {
 			fmt.Fprintf(b.log, "again: %d kills; the longest second command took %s\n", done, longest.Round(time.Millisecond))
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
 // Act is a command that writes, in a repository where it is to be done, with what it comes to without a fault.
@@ -177,7 +179,7 @@ func (a *Act) Kill(ctx context.Context, rng *rand.Rand) (hit bool, again time.Du
 		return false, 0, err
 	}
 	defer r.Remove()
-	defer os.RemoveAll(r.Dir + ".two-1") // of start
+	defer os.RemoveAll(r.Dir + ".two-1-2") // of start
 	share, group := rng.Float64(), rng.IntN(2) == 0
 	o, err := r.killOne(ctx, time.Duration(share*float64(a.took)), group, a.args...)
 	if err != nil || o.Exit != -1 {
@@ -189,6 +191,13 @@ func (a *Act) Kill(ctx context.Context, rng *rand.Rand) (hit bool, again time.Du
 	}
 	if !group { // nobody is as fast as to meet the git that goes on alone
 		time.Sleep(200 * time.Millisecond)
+		for _, note := range r.gitNotes() {
+			held := flock.New(note)
+			if _, err := held.TryLockContext(ctx, 10*time.Millisecond); err != nil {
+				return true, 0, err
+			}
+			held.Close()
+		}
 	}
 	if a.repeats {
 		if has, err := r.recorded(ctx); err != nil || has == a.once {
@@ -214,10 +223,18 @@ func (a *Act) Kill(ctx context.Context, rng *rand.Rand) (hit bool, again time.Du
 	case has != a.once:
 		return true, again, fail("recorded is\n%s\nwithout a fault\n%s\nafter %s", indent(has), indent(a.once), next)
 	}
-	for _, pattern := range []string{"*.lock", "refs/heads/*.lock", "wf-git-*"} {
-		if left, _ := filepath.Glob(filepath.Join(r.Dir, ".git", pattern)); len(left) > 0 {
+	for _, left := range [][]string{r.glob("*.lock"), r.glob("refs/heads/*.lock"), r.gitNotes()} {
+		if len(left) > 0 {
 			return true, again, fail("left behind: %s", left)
 		}
 	}
 	return true, again, nil
+}
+
+// gitNotes are the notes of gits that lock what is the user's.
+func (r *Repo) gitNotes() []string { return r.glob("wf-git-*") }
+
+func (r *Repo) glob(pattern string) []string {
+	files, _ := filepath.Glob(r.inGit(pattern))
+	return files
 }
