@@ -256,19 +256,19 @@ func (e *env) redFirst(c *cli.Context, eng *engine.Engine, d engine.Draft) (plan
 	return eng.RedFirst(ctx, d)
 }
 
-// showLines lists command lines; what says whether they may run.
+// showLines lists command lines, each whole: who lets a line run must have seen it. what says whether they may run.
 func (p printer) showLines(lines []plandoc.CommandLine, what string) {
 	if len(lines) == 0 {
 		return
 	}
 	fmt.Fprintf(p.stderr, "%s, %s:\n", engine.CountUntrusted(lines), what)
-	printSome(p.stderr, lines, 40, "  and %d more, all of them in the file\n", func(l plandoc.CommandLine) {
-		fmt.Fprintf(p.stderr, "  %s: %s\n", l.TaskID, clip(plain.Line(strings.ReplaceAll(strings.TrimSpace(l.Line), "\n",
-			" ↵ ")), 100))
+	for _, l := range lines {
+		text := strings.ReplaceAll(plain.Text(strings.TrimSpace(l.Line)), "\n", "\n    ")
+		fmt.Fprintf(p.stderr, "  %s: %s\n", l.TaskID, text)
 		for _, r := range l.Remarks {
 			fmt.Fprintf(p.stderr, "    look twice: it %s\n", r)
 		}
-	})
+	}
 }
 
 // planOutcome says whether the plan was approved, and prints the review if not. If the policy names more reviewers than

@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
+	"gitwf/internal/shell"
 )
 
 // Setup is what the criteria of one candidate run on.
@@ -31,6 +33,10 @@ type Setup struct {
 	Checkout func(ctx context.Context, before bool) (dir string, err error)
 	Again    bool                     // a line of a change that fails is tried once more
 	Wrap     func(line string) string // makes a line one that runs in the user's sandbox; nil if there is none
+
+	// Repo is WF_REPO of the run lines: never the user's working tree. Without one it is the checkout that a line runs
+	// in, and unset where there is none.
+	Repo string
 
 	Scratch string           // a directory of our own for the copies
 	Discard func(dir string) // gives a copy up; nil removes it
@@ -167,10 +173,24 @@ func (s Setup) run(ctx context.Context, c plan.Criterion, before bool) (out plan
 	defer leave()
 	var said bytes.Buffer
 	cmd := process.Command{
-		Line: c.Run, Dir: dir, Env: append(s.Environ, "PWD="+dir), Timeout: s.Timeout, MaxOutput: maxEvidence,
+		Line: c.Run, Dir: dir, Env: append(slices.Clone(s.Environ), "PWD="+dir), Timeout: s.Timeout,
+		MaxOutput: maxEvidence,
 	}
-	if s.Wrap != nil {
-		cmd.Line = s.Wrap(c.Run)
+	repo := s.Repo
+	if repo == "" && s.Checkout != nil && c.CheckMethod != plan.RunSmokeTest {
+		repo = dir
+	}
+	switch {
+	case s.Wrap != nil: // the sandbox's own command sees the repository
+		cmd.Line = s.Wrap("unset WF_REPO; " + c.Run)
+		if repo != "" {
+			cmd.Line = s.Wrap("WF_REPO=" + shell.Quote(repo) + "; export WF_REPO; " + c.Run)
+		}
+	default:
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(kv string) bool { return strings.HasPrefix(kv, "WF_REPO=") })
+		if repo != "" {
+			cmd.Env = append(cmd.Env, "WF_REPO="+repo)
+		}
 	}
 	if s.Checkout != nil {
 		cmd.Output, cmd.MaxOutput = &said, 0

@@ -109,7 +109,8 @@ func TestRunInFreshCopies(t *testing.T) {
 	s := setup(t)
 	var discarded []string
 	s.Discard = func(dir string) { discarded = append(discarded, dir) }
-	s.Environ = append(s.Environ, "PWD=/nowhere", "WF_REPO=here")
+	s.Environ = append(s.Environ, "PWD=/nowhere", "WF_REPO=the user's")
+	s.Repo = "here"
 	line := `test "$(cat page.txt)" = hello && test ! -e left && test "$WF_REPO" = here && test -e "$PWD/page.txt" && rm page.txt && touch left`
 	c := plan.Criterion{ID: "A1", Run: line, CheckMethod: plan.StaticCheck}
 	results, err := Run(context.Background(), []plan.Criterion{c, {ID: "M1", CheckMethod: plan.ManualReview}, c, c}, s)

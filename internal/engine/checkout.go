@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -80,6 +82,39 @@ func (e *Engine) runCode(ctx context.Context, setup *check.Setup, snap *gitstore
 		return checkout.Dir, err
 	}
 	return checkout.Close, nil
+}
+
+// cleanRepo returns a clean checkout of HEAD for criteria whose run lines name WF_REPO, "" if none does. Before the
+// first commit it is an empty directory below scratch.
+func (e *Engine) cleanRepo(ctx context.Context, scratch string, criteria []plan.Criterion) (dir string, leave func(),
+	err error) {
+	if !slices.ContainsFunc(criteria, func(c plan.Criterion) bool { return strings.Contains(c.Run, "WF_REPO") }) {
+		return "", func() {}, nil
+	}
+	head, err := e.Store.Head(ctx)
+	if errors.Is(err, gitstore.ErrUnborn) {
+		dir, err = os.MkdirTemp(scratch, "repo-")
+		return dir, func() {}, err
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	checkout, err := e.takeCheckout("")
+	if err != nil {
+		return "", nil, err
+	}
+	if err = checkout.CheckOut(ctx, head, false); err == nil { // with the branches and tags, for who reads the history
+		var refs string
+		if refs, err = e.Store.Git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads",
+			"refs/tags"); err == nil {
+			err = os.WriteFile(filepath.Join(checkout.Dir, ".git", "packed-refs"), []byte(refs+"\n"), 0o666)
+		}
+	}
+	if err != nil {
+		checkout.Close()
+		return "", nil, err
+	}
+	return checkout.Dir, checkout.Close, nil
 }
 
 // The settings of runs of code that was just written.

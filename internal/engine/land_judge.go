@@ -222,7 +222,7 @@ func (l *landing) setUp(ctx context.Context, x line, commit plan.OID) (setup che
 			return setup, nil, err
 		}
 		remove = place.remove
-		setup.Scratch = place.root
+		setup.Scratch, setup.Repo = place.root, e.repo()
 		setup.Environ = process.Environ(environ, "WF_REPO="+e.repo(), "WF_PLAN="+string(l.snap.ID))
 	}
 	closed, err := e.runCode(ctx, &setup, l.snap, func(context.Context, bool) (plan.OID, error) { return commit, nil })

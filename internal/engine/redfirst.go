@@ -64,8 +64,8 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 			}
 			if known[key] == nil {
 				if environ == nil {
-					environ = process.Environ(usual, "WF_ROLE="+contract.RoleCheck.Env(), "WF_REPO="+e.repo(), "WF_IN="+in,
-						"WF_CONTEXT="+os.DevNull, "WF_PLAN="+string(p.PlanID), "WF_TASK="+string(id))
+					environ = process.Environ(usual, "WF_ROLE="+contract.RoleCheck.Env(), "WF_IN="+in, "WF_CONTEXT="+os.DevNull,
+						"WF_PLAN="+string(p.PlanID), "WF_TASK="+string(id))
 				}
 				known[key] = &trial{criterion: c, environ: slices.Clip(environ)}
 				trials = append(trials, known[key])
@@ -73,6 +73,15 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 			of[id][c.ID] = known[key]
 		}
 	}
+	lines := make([]plan.Criterion, len(trials))
+	for i, t := range trials {
+		lines[i] = t.criterion
+	}
+	var leave func()
+	if setup.Repo, leave, err = e.cleanRepo(ctx, dir, lines); err != nil {
+		return nil, err
+	}
+	defer leave()
 	if err := try(ctx, trials, setup); err != nil {
 		return nil, err
 	}

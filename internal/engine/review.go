@@ -228,6 +228,13 @@ func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	} else if t.Judges != nil {
 		return e.examineJudge(ctx, &setup, snap, t, subject)
 	}
+	if !t.Changes() {
+		var leave func()
+		if setup.Repo, leave, err = e.cleanRepo(ctx, w.dir, t.AcceptanceCriteria); err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
 	results, err := check.Run(ctx, t.AcceptanceCriteria, setup)
 	if err == nil && failedAny(results) {
 		err = w.place.hasRoom()
