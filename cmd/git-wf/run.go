@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -176,9 +177,12 @@ func (e *env) report(line func(string)) func(engine.Progress) {
 }
 
 // screen returns the size of the terminal for a live view; nil if there is none.
-func (e *env) screen() func() (columns, rows int) {
-	f, ok := e.stderr.(*os.File)
-	if !ok || !e.movesCursor() || !term.IsTerminal(int(f.Fd())) {
+func (e *env) screen() func() (columns, rows int) { return e.sizeOf(e.stderr) }
+
+// sizeOf returns the size of the terminal that out is; nil if it is none, or one that can't redraw.
+func (u user) sizeOf(out io.Writer) func() (columns, rows int) {
+	f, ok := out.(*os.File)
+	if !ok || !u.movesCursor() || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
 	return func() (int, int) {

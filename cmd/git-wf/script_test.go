@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testscript.Main(repotest.InMemory{M: m}, map[string]func(){
-		"git-wf": asCaller, "watch-panics": watchThatPanics, "approves": approveAll})
+		"git-wf": asCaller, "approves": approveAll})
 }
 
 // aPerson is where a person's command comes from.

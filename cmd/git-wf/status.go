@@ -28,7 +28,7 @@ func (e *env) statusCommand() *cli.Command {
 			planFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "as", Usage: "show it as a document: dev-plan"},
 			boolFlag("cost", "show the usage and cost that agents report"),
-			boolFlag("watch,w", "keep showing what changes; on a terminal, with keys to look around and to review"),
+			boolFlag("watch,w", "keep showing it, with who works for how long, until interrupted"),
 		},
 		Action: func(c *cli.Context) error {
 			switch as := c.String("as"); {

@@ -5,31 +5,33 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"runtime"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/progress"
 )
 
-// watch stays and shows how the plan changes: on a terminal as a screen with keys, for a program or a file as one
+// watch stays and shows how the plan changes: on a terminal it redraws the status; for a program or a file it prints one
 // block, or one JSON document on a line of its own, after each change.
 func (e *env) watch(c *cli.Context) error {
 	if c.Bool("cost") {
 		return usage("--cost and --watch exclude each other")
 	}
 	return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-		ctx, stop := untilHungUp(c.Context)
+		ctx, stop := untilInterrupted(c.Context, func() {})
 		defer stop()
 		c.Context = ctx
 		var err error
-		if in, out := e.wholeScreen(); in != nil && !c.Bool("json") {
-			err = e.watchScreen(c, store, snap.ID, in, out)
+		if size := e.sizeOf(e.stdout); size != nil && !c.Bool("json") {
+			err = e.watchScreen(c, store, snap.ID, progress.NewBlock(e.stdout, size))
 		} else {
 			err = e.watchLines(c, store, snap.ID)
 		}
@@ -40,27 +42,75 @@ func (e *env) watch(c *cli.Context) error {
 	})
 }
 
-// wholeScreen is the terminal to take over, nil if there is none.
-func (e *env) wholeScreen() (in, out *os.File) {
-	in, okIn := e.stdin.(*os.File)
-	out, okOut := e.stdout.(*os.File)
-	if !okIn || !okOut || !e.movesCursor() || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
-		return nil, nil
-	}
-	return in, out
-}
-
-// asciiAlone reports whether the locale says that the terminal shows only ASCII.
-func (u user) asciiAlone() bool {
-	if runtime.GOOS == "windows" {
-		return false // a terminal that moves its cursor there shows UTF-8
-	}
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} { // the first that says something counts
-		if value := strings.ToLower(u.getenv(name)); value != "" {
-			return !strings.Contains(value, "utf-8") && !strings.Contains(value, "utf8")
+// watchScreen redraws the status when the plan changes, and each second as long as somebody works.
+func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, block *progress.Block) error {
+	defer block.Leave()
+	moved := gitstore.Changes(c.Context, func() gitstore.Pulse { return store.Pulse(id) })
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var at standing
+	var last []string
+	for read := true; ; {
+		if read {
+			var err error
+			if at, err = e.standingNow(c, store, id); err != nil {
+				return err
+			}
+		}
+		var text strings.Builder
+		e.printStanding(&text, at)
+		e.printWork(&text, at, e.now())
+		_, rows := block.Size()
+		if lines := someRows(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), rows); !slices.Equal(lines, last) {
+			if err := block.Draw(lines); err != nil {
+				return err
+			}
+			last = lines
+		}
+		began := time.Now()
+		select {
+		case <-c.Context.Done():
+			return nil
+		case <-moved:
+			read = true
+		case <-tick.C:
+			read = false
+		}
+		if time.Since(began) > 3*time.Second { // it was stopped, and the shell has written below the block
+			block.Leave()
+			last = nil
 		}
 	}
-	return true
+}
+
+// someRows cuts lines to at most so many. The end, which says what waits for whom, matters more than the middle.
+func someRows(lines []string, most int) []string {
+	out := len(lines) - most + 1
+	if out <= 1 {
+		return lines
+	}
+	const head = 3
+	at := min(head+max(most-head, 0)/2, most-1)
+	return slices.Concat(lines[:at], []string{fmt.Sprintf("  ... and %d more lines: git wf status", out)}, lines[at+out:])
+}
+
+// printWork lists who works on what, and for how long, the oldest first.
+func (st style) printWork(w io.Writer, at standing, now time.Time) {
+	var all []engine.ClaimState
+	for _, c := range at.claims {
+		if t := at.state.Tasks[c.Task]; c.Holds && t != nil && t.Status == plan.StatusInProgress {
+			all = append(all, c)
+		}
+	}
+	if len(all) == 0 {
+		return
+	}
+	slices.SortStableFunc(all, func(a, b engine.ClaimState) int { return a.Started.Compare(b.Started) })
+	st.heading(w, "In work")
+	printSome(w, all, mostShown, "  and %d more\n", func(c engine.ClaimState) {
+		fmt.Fprintf(w, "  %s  %s  %s  %s\n", progress.Elapsed(now.Sub(c.Started)), c.Task, plain.Line(c.Agent),
+			plain.Line(at.state.Subject(c.Task).Title))
+	})
 }
 
 // watchLines prints the status, and again whenever it changes.
@@ -91,11 +141,7 @@ func (e *env) watchLines(c *cli.Context, store *gitstore.Store, id plan.ID) erro
 
 // statusText is what git wf status prints now; as JSON, on one line.
 func (e *env) statusText(c *cli.Context, store *gitstore.Store, id plan.ID) ([]byte, error) {
-	snap, err := store.Snapshot(c.Context, id)
-	if err != nil {
-		return nil, err
-	}
-	st, err := e.standing(c, store, snap)
+	at, err := e.standingNow(c, store, id)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +149,18 @@ func (e *env) statusText(c *cli.Context, store *gitstore.Store, id plan.ID) ([]b
 	if c.Bool("json") {
 		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)
-		err = enc.Encode(st.document())
+		err = enc.Encode(at.document())
 		return out.Bytes(), err
 	}
-	e.printStanding(&out, st)
+	e.printStanding(&out, at)
 	return out.Bytes(), nil
+}
+
+// standingNow reads where a plan stands.
+func (e *env) standingNow(c *cli.Context, store *gitstore.Store, id plan.ID) (standing, error) {
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
+		return standing{}, err
+	}
+	return e.standing(c, store, snap)
 }

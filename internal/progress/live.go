@@ -12,14 +12,12 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/terminal"
-	"gitwf/internal/watch"
 )
 
 // Live shows on a terminal what a run does: one line for each running task and one for the plan, below the lines of
 // past events. Each of its lines fits into one row, and closing it leaves nothing behind.
 type Live struct {
-	out    io.Writer
-	size   func() (columns, rows int) // zero if unknown
+	block  *Block
 	now    func() time.Time
 	colour bool
 	began  time.Time
@@ -32,8 +30,7 @@ type Live struct {
 	files gitstore.Step // the last report of copying; complete if there is none
 	since time.Time     // when that began
 	title map[plan.TaskID]string
-	drawn []int // the width of each row on the screen
-	stale bool  // the screen is out of date
+	stale bool // the screen is out of date
 	last  time.Time
 
 	stop chan struct{}
@@ -47,7 +44,7 @@ const (
 )
 
 func NewLive(out io.Writer, size func() (int, int), now func() time.Time, colour bool) *Live {
-	v := &Live{out: out, size: size, now: now, colour: colour, began: now(), stop: make(chan struct{}),
+	v := &Live{block: NewBlock(out, size), now: now, colour: colour, began: now(), stop: make(chan struct{}),
 		over: make(chan struct{})}
 	go func() {
 		defer close(v.over)
@@ -104,8 +101,8 @@ func (v *Live) copying() string {
 func (v *Live) Line(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	fmt.Fprint(v.out, v.erasure()+text+"\n")
-	v.drawn, v.stale = nil, true
+	_ = v.block.Write(text + "\n")
+	v.stale = true
 }
 
 // Close removes the view.
@@ -114,58 +111,17 @@ func (v *Live) Close() {
 	<-v.over
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	fmt.Fprint(v.out, v.erasure())
-	v.drawn = nil
+	_ = v.block.Write("")
 }
 
-// erasure removes the drawn rows and leaves the cursor at the start of the first. A terminal that has become narrower
-// has wrapped them into more rows.
-func (v *Live) erasure() string {
-	if len(v.drawn) == 0 {
-		return ""
-	}
-	columns, _ := v.dimensions()
-	rows := 0
-	for _, w := range v.drawn {
-		rows += max(1, (w+columns-1)/columns)
-	}
-	up := ""
-	if rows > 1 {
-		up = fmt.Sprintf("\x1b[%dA", rows-1)
-	}
-	return "\r" + up + "\x1b[J"
-}
-
-func (v *Live) dimensions() (columns, rows int) {
-	columns, rows = v.size()
-	if columns <= 0 {
-		columns = 80
-	}
-	if rows <= 0 {
-		rows = 24
-	}
-	return columns, rows
-}
-
-// draw puts the view on the screen, in one write.
+// draw puts the view on the screen.
 func (v *Live) draw() {
-	columns, rows := v.dimensions()
-	lines := v.lines(columns-1, max(rows-2, 1)) // some terminals wrap after a full row
-	var b strings.Builder
-	b.WriteString(v.erasure())
-	v.drawn = nil
-	for i, l := range lines {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		cut := terminal.Fit(l, columns-1)
-		v.drawn = append(v.drawn, terminal.Cells(cut))
-		if v.colour && i == len(lines)-1 {
-			cut = "\x1b[1m" + cut + "\x1b[0m"
-		}
-		b.WriteString(cut)
+	columns, rows := v.block.Size()
+	lines := v.lines(columns, max(rows-1, 1))
+	if last := len(lines) - 1; v.colour {
+		lines[last] = "\x1b[1m" + lines[last] + "\x1b[0m"
 	}
-	fmt.Fprint(v.out, b.String())
+	_ = v.block.Draw(lines)
 	v.stale, v.last = false, v.now()
 }
 
@@ -185,7 +141,7 @@ func (v *Live) lines(columns, most int) []string {
 		if d.Elsewhere {
 			what = "elsewhere: " + what
 		}
-		lines = append(lines, fmt.Sprintf("%7s  %-10s  %s%s  %s", watch.Elapsed(v.now().Sub(d.Since)), d.Task, what,
+		lines = append(lines, fmt.Sprintf("%7s  %-10s  %s%s  %s", Elapsed(v.now().Sub(d.Since)), d.Task, what,
 			plain.Line(d.Agent), v.title[d.Task]))
 	}
 	if copying != "" {
@@ -196,7 +152,7 @@ func (v *Live) lines(columns, most int) []string {
 
 // progress is the line about the plan, with a bar where there is room for one.
 func (v *Live) progress(columns int) string {
-	text := fmt.Sprintf("%d/%d done  %s  %s", v.done, v.all, watch.Elapsed(v.now().Sub(v.began)), plain.Line(v.plan))
+	text := fmt.Sprintf("%d/%d done  %s  %s", v.done, v.all, Elapsed(v.now().Sub(v.began)), plain.Line(v.plan))
 	const longest, shortest = 30, 10
 	room := min(columns-len("[]  ")-terminal.Cells(text), longest)
 	if room < shortest || v.all == 0 {
@@ -204,4 +160,13 @@ func (v *Live) progress(columns int) string {
 	}
 	full := room * v.done / v.all
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", room-full) + "]  " + text
+}
+
+// Elapsed formats a duration as H:MM:SS, or as M:SS below an hour.
+func Elapsed(d time.Duration) string {
+	s := int(max(d, 0) / time.Second)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }

@@ -1,30 +1,24 @@
 package terminal
 
 import (
+	"math"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/width"
 )
 
-// Cells returns how many columns one line of text takes.
+// Cells returns how many columns one line of text takes. Sequences that choose a style ("\x1b[1m") take none.
 func Cells(s string) int {
-	n := 0
-	for _, r := range s {
-		n += cellsOf(r)
-	}
-	return n
+	_, used := measure(s, math.MaxInt)
+	return used
 }
 
 // Fit cuts a text to this many columns.
 func Fit(s string, columns int) string {
-	used := 0
-	for i, r := range s {
-		if used += cellsOf(r); used > columns {
-			return s[:i]
-		}
-	}
-	return s
+	end, _ := measure(s, columns)
+	return s[:end]
 }
 
 // Clip cuts a text that takes more columns than this, and puts mark at the cut.
@@ -38,51 +32,33 @@ func Clip(s string, columns int, mark string) string {
 	return Fit(s, columns-Cells(mark)) + mark
 }
 
-// Wrap breaks one line of text into rows of at most this many columns, between words where it can.
-func Wrap(s string, columns int) []string {
-	columns = max(columns, 2) // width of the widest character
-	var rows []string
-	for Cells(s) > columns {
-		row := Fit(s, columns)
-		if space := strings.LastIndexByte(row, ' '); space > len(row)/2 {
-			row = row[:space+1]
+// measure returns how much of a text fits into this many columns, in bytes, and how many of the columns it takes.
+func measure(s string, columns int) (end, used int) {
+	for end < len(s) {
+		if n := styleLength(s[end:]); n > 0 {
+			end += n
+			continue
 		}
-		rows = append(rows, strings.TrimRight(row, " "))
-		s = s[len(row):]
+		r, n := utf8.DecodeRuneInString(s[end:])
+		if used+cellsOf(r) > columns {
+			break
+		}
+		used, end = used+cellsOf(r), end+n
 	}
-	return append(rows, s)
+	return end, used
 }
 
-// Text returns one line of text as it can be drawn. Tabs become spaces. It drops format characters, which may reorder
-// or join their neighbours, and replaces terminal controls with U+FFFD. With ascii, a character outside ASCII becomes
-// question marks, one for each column.
-func Text(s string, ascii bool) string {
-	var b strings.Builder
-	column := 0
-	for _, r := range s {
-		switch {
-		case r == '\t':
-			n := tabStop - column%tabStop
-			b.WriteString(strings.Repeat(" ", n))
-			column += n
-			continue
-		case unicode.Is(unicode.Cf, r):
-			continue
-		case unicode.IsControl(r), r == '\u2028', r == '\u2029':
-			r = unicode.ReplacementChar
-		}
-		n := cellsOf(r)
-		if ascii && r > unicode.MaxASCII {
-			b.WriteString(strings.Repeat("?", n))
-		} else {
-			b.WriteRune(r)
-		}
-		column += n
+// styleLength is the length of the sequence that chooses a style at the beginning of a text, 0 if there is none.
+func styleLength(s string) int {
+	if !strings.HasPrefix(s, "\x1b[") {
+		return 0
 	}
-	return b.String()
+	end := strings.IndexFunc(s[2:], func(r rune) bool { return r != ';' && (r < '0' || r > '9') })
+	if end < 0 || s[2+end] != 'm' {
+		return 0
+	}
+	return 2 + end + 1
 }
-
-const tabStop = 4
 
 func cellsOf(r rune) int {
 	switch k := width.LookupRune(r).Kind(); {
