@@ -59,7 +59,7 @@ func (e *env) groups() []group {
 			e.pauseCommand(), e.resumeCommand(),
 		}},
 		{"look at it", []*cli.Command{
-			e.statusCommand(), e.showCommand(), e.diffCommand(), e.whyCommand(), e.logCommand(), e.notesCommand(), e.graphCommand(),
+			e.inboxCommand(), e.statusCommand(), e.showCommand(), e.diffCommand(), e.whyCommand(), e.logCommand(), e.notesCommand(), e.graphCommand(),
 			e.uiCommand(), e.checkoutCommand(),
 		}},
 		{"decide", []*cli.Command{

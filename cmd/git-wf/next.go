@@ -294,13 +294,12 @@ func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Sn
 		held[c.Task] = c.Claim
 	}
 	x.state = snap.StateUnder(eng.Standing(held, e.now()), e.now())
-	if x.waits, err = eng.Waits(ctx, snap, x.state); err != nil {
+	all, err := eng.ForPerson(ctx, snap, x.state)
+	if err != nil {
 		return x, err
 	}
+	x.waits, x.asks = splitWaits(all)
 	x.open, x.seats = engine.Explain(x.state, x.waits, x.claims), eng.Vacancies(x.state)
-	if x.asks, err = eng.Asks(ctx, snap, x.state); err != nil {
-		return x, err
-	}
 	if active, err := eng.Store.Active(ctx); err != nil || active != snap.ID {
 		x.at = " --plan " + string(snap.ID)
 	}
@@ -326,6 +325,15 @@ func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Sn
 		x.forAgent()
 	}
 	return x, err
+}
+
+// splitWaits parts what a plan can't go on without from what a person is asked besides.
+func splitWaits(all []engine.Wait) (waits, asks []engine.Wait) {
+	n := len(all)
+	if at := slices.IndexFunc(all, func(w engine.Wait) bool { return !w.Stuck }); at >= 0 {
+		n = at
+	}
+	return all[:n:n], all[n:]
 }
 
 // forAgent leaves out what is a person's decision.

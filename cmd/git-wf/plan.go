@@ -224,7 +224,7 @@ func (e *env) planned(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 	if err != nil {
 		return err
 	}
-	all, err := eng.Waits(c.Context, snap, s)
+	all, err := eng.ForPerson(c.Context, snap, s)
 	if err != nil {
 		return err
 	}

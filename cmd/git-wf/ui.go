@@ -27,8 +27,8 @@ func (e *env) uiCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "ui",
 		Usage: "show the plan live in a browser, and decide there",
-		Description: "Serves the page on this machine alone until interrupted, and opens a browser. Only the printed address, which has\n" +
-			"a token, shows anything.",
+		Description: "Serves the page on this machine alone until interrupted, and opens a browser. It begins with what waits for you in\n" +
+			"all plans, or with the plan of --plan. Only the printed address, which has a token, shows anything.",
 		Flags: []cli.Flag{
 			planFlag(),
 			&cli.StringFlag{Name: "addr", Usage: "listen on this loopback `ADDRESS`; port 0 is any free one",
@@ -70,12 +70,14 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 			if err != nil {
 				return nil, err
 			}
-			waits, err := eng.Waits(ctx, snap, s)
+			return eng.ForPerson(ctx, snap, s)
+		},
+		Inbox: func(ctx context.Context) ([]engine.Item, error) {
+			eng, err := e.engine(c, store)
 			if err != nil {
 				return nil, err
 			}
-			asks, err := eng.Asks(ctx, snap, s)
-			return append(waits, asks...), err
+			return e.inboxItems(ctx, eng, "")
 		},
 		Days: func() (graph.Days, error) {
 			weights, err := e.weights(store)

@@ -12,14 +12,14 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Asks is what a person is asked about versions of theirs that were made from something that has changed since: nobody
+// asks is what a person is asked about versions of theirs that were made from something that has changed since: nobody
 // makes these again by themselves. The plan goes on without an answer.
-func (e *Engine) Asks(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]Wait, error) {
+func (e *Engine) asks(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]Wait, error) {
 	stale, err := export.Stale(ctx, e.Store, snap, s)
 	if err != nil || len(stale) == 0 {
 		return nil, err
 	}
-	var asks []Wait
+	var all []Wait
 	for _, id := range s.Leaves(s.Plan.RootTaskID) {
 		t := s.Tasks[id]
 		if _, known := s.Stale(id); known || stale[id] == "" || t.Status != plan.StatusDone {
@@ -34,10 +34,10 @@ func (e *Engine) Asks(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 			return nil, err
 		}
 		if w.Text != "" {
-			asks = append(asks, w)
+			all = append(all, w)
 		}
 	}
-	return asks, nil
+	return all, nil
 }
 
 func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState,

@@ -55,7 +55,7 @@ func (e *Engine) unfinished(ctx context.Context, snap *gitstore.Snapshot) error 
 	if len(open) == 0 {
 		return nil
 	}
-	waits, err := e.Waits(ctx, snap, s)
+	waits, err := e.waits(ctx, snap, s)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (e *Engine) undecided(ctx context.Context, snap *gitstore.Snapshot) error {
 	if s.Root().Status == plan.StatusAbandoned {
 		return nil
 	}
-	asks, err := e.Asks(ctx, snap, s)
+	asks, err := e.asks(ctx, snap, s)
 	if err != nil || len(asks) == 0 {
 		return err
 	}

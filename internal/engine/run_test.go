@@ -85,7 +85,7 @@ func (b *workshop) records() string {
 
 func (b *workshop) waits(s *plan.State) []Wait {
 	b.t.Helper()
-	waits, err := b.Waits(context.Background(), b.repo.Snapshot(repotest.ID), s)
+	waits, err := b.Engine.waits(context.Background(), b.repo.Snapshot(repotest.ID), s)
 	if err != nil {
 		b.t.Fatal(err)
 	}

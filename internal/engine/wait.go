@@ -47,9 +47,9 @@ type Missing struct {
 	Dir  string `json:"dir"` // where to put files for it, below the top of the worktree
 }
 
-// Waits lists what only a person can do to let a plan go on, in plan order. It omits tasks that wait for other tasks:
+// waits lists what only a person can do to let a plan go on, in plan order. It omits tasks that wait for other tasks:
 // Explain has those.
-func (e *Engine) Waits(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]Wait, error) {
+func (e *Engine) waits(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]Wait, error) {
 	waits := []Wait{}
 	for _, t := range s.Plan.Tasks {
 		w, ok, err := e.wait(ctx, snap, s, s.Tasks[t.TaskID])

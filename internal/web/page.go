@@ -56,8 +56,17 @@ func (p page) TaskURL(id plan.TaskID, parts ...string) string {
 	return u
 }
 
-// OfPlan is the address of another plan's page.
-func (p page) OfPlan(id plan.ID) string { return planURL(id) }
+// OfPlan is the address of another plan's page, or of something below it.
+func (p page) OfPlan(id plan.ID, parts ...string) string { return planURL(id, parts...) }
+
+// OfItem is the address of the page on which an item of the inbox is settled.
+func (p page) OfItem(item engine.Item) string {
+	u := p.OfPlan(item.Plan, "task", string(item.On))
+	if item.Asks != "" && p.May() {
+		u += "#do-" + item.Asks
+	}
+	return u
+}
 
 func planURL(id plan.ID, parts ...string) string {
 	u := "/plan/" + url.PathEscape(string(id))
@@ -106,21 +115,17 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	if lang := r.URL.Query().Get("lang"); lang != "" {
 		return switchLanguage(w, r, lang)
 	}
-	id := s.Plan
-	if id == "" {
-		active, err := s.Store.Active(r.Context())
-		if err != nil {
-			http.Redirect(w, r, "/plans", http.StatusSeeOther)
-			return nil
-		}
-		id = active
+	first := "/plans"
+	if s.Plan != "" {
+		first = planURL(s.Plan)
 	}
-	http.Redirect(w, r, planURL(id), http.StatusSeeOther)
+	http.Redirect(w, r, first, http.StatusSeeOther)
 	return nil
 }
 
 type plansPage struct {
 	page
+	Inbox []engine.Item
 	Plans []planLine
 }
 
@@ -140,6 +145,11 @@ func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := plansPage{page: s.page(r, "Plans")}
 	p.Live = true
+	if s.Inbox != nil {
+		if p.Inbox, err = s.Inbox(r.Context()); err != nil {
+			return err
+		}
+	}
 	for _, ref := range refs {
 		l := planLine{ID: ref.ID}
 		if snap, err := s.Store.SnapshotAt(r.Context(), ref.ID, ref.Tip); err != nil {

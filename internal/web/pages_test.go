@@ -38,6 +38,7 @@ func TestPagesShowMarkupAsText(t *testing.T) {
 			}
 		})
 	}
+	mustHave(t, s.page("/"), `href="/plan/WFS-site/task/PAGE-1#do-review"`, "&lt;img src=x&gt;", `href="/plan/WFS-site">WFS-site</a>`)
 	mustHave(t, s.page(sitePath+"/task/PAGE-1"), "v1", "REJECTED", "v2", `aria-label="REJECTED.md"`, "<h1>REJECTED</h1>")
 }
 

@@ -35,7 +35,7 @@ type Options struct {
 	Store    *gitstore.Store
 	Reopen   func(context.Context) (*gitstore.Store, error) // the same repository once more, for slow work
 	Now      func() time.Time
-	Plan     plan.ID // the first plan to show; "" for the active one
+	Plan     plan.ID // the first page is that of this plan; "" for the inbox above the list of plans
 	ReadOnly bool    // offer no changes, and make none
 
 	// Commands runs one command of git wf, without the words "git wf". Only arguments from this package begin a flag.
@@ -44,6 +44,8 @@ type Options struct {
 	State func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error)
 	// Waits lists what a plan waits for that only a person can do; may be nil.
 	Waits func(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]engine.Wait, error)
+	// Inbox lists what waits for a person in all plans, the oldest first; may be nil.
+	Inbox func(ctx context.Context) ([]engine.Item, error)
 	// Days is what estimates a task, also where the plan gives no estimate.
 	Days func() (graph.Days, error)
 	// Tail is the end of the output so far of the work on an ACTION, or of its review; nil if unknown.

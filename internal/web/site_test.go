@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/graph"
@@ -73,6 +74,10 @@ func newSite(t *testing.T, change func(*Options)) *site {
 		State: func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error) {
 			claims, err := s.Store.Claims(ctx, snap.ID)
 			return plan.Derive(snap.Plan, snap.Records, claims, repotest.Now.Add(time.Hour)), err
+		},
+		Inbox: func(context.Context) ([]engine.Item, error) {
+			return []engine.Item{{Plan: "WFS-site", On: "PAGE-1", Title: "<script>alert(1)</script>", Asks: engine.ActReview,
+				Since: repotest.Now, Wait: engine.Wait{Task: "CHECK-PAGE-1", Text: "<img src=x> \x1b[31m", Act: engine.ActReview}}}, nil
 		},
 		Commands: func(_ context.Context, args []string) Outcome {
 			s.mu.Lock()

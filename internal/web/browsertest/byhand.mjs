@@ -8,6 +8,7 @@ const { page, complaints } = await open();
 const repo = process.env.REPO;
 const plan = new URL(process.env.ADDRESS).origin + "/plan/WFS-release-note";
 await page.goto(process.env.ADDRESS);
+await page.goto(plan);
 const waits = page.locator("#waits li");
 
 await step("what waits has a title and an action", async () => {

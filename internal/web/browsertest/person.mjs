@@ -12,7 +12,9 @@ const repo = process.env.REPO;
 
 await step("open the printed address", async () => {
   await page.goto(address);
-  check(page.url() === plan, `the page is ${page.url()}`);
+  check(page.url() === base + "/plans", `the page is ${page.url()}`);
+  await page.locator("#inbox li").filter({ hasText: "NOTE-1" }).getByRole("link", { name: "WFS-release-page" }).click();
+  await page.waitForURL(plan);
   check((await page.title()).startsWith("Release page"), await page.title());
   await drawn(page);
   check((await page.locator("#tree li[data-task]").count()) === 10, "the list is not whole");

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+)
+
+func (e *env) inboxCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "inbox",
+		Usage: "list what waits for you, over all plans",
+		Description: "One line for each item, the oldest first: the plan, the task, what is asked, since when, and the command for it.\n" +
+			"git wf review without a task asks for each of them in turn. Completed plans ask nothing.\n\n" +
+			"Examples:\n" +
+			"   git wf inbox\n" +
+			"   git wf inbox --json",
+		Flags:  []cli.Flag{jsonFlag()},
+		Action: e.onStore(e.inbox),
+	}
+}
+
+func (e *env) inbox(c *cli.Context, store *gitstore.Store) error {
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	items, err := e.inboxItems(c.Context, eng, "")
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return e.printJSON(items)
+	}
+	w := bufio.NewWriter(e.stdout)
+	for _, item := range items {
+		fmt.Fprintf(w, "%s  %s  %s\n", itemLine(item), date(item.Since), plain.Line(cmp.Or(item.Command, "-")))
+	}
+	if len(items) == 0 {
+		fmt.Fprintln(w, "nothing waits for you")
+	}
+	return w.Flush()
+}
+
+// itemLine says in a line what waits in which plan.
+func itemLine(item engine.Item) string {
+	return fmt.Sprintf("%s  %s  %s", item.Plan, item.On, clip(plain.Line(cmp.Or(item.About, item.Text)), 80))
+}
+
+// inboxItems lists what waits for a person, the oldest first: in all plans that are not completed, or in one. A plan
+// that can't be read is named in a warning.
+func (e *env) inboxItems(ctx context.Context, eng *engine.Engine, only plan.ID) ([]engine.Item, error) {
+	refs, err := eng.Store.Plans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := []engine.Item{}
+	for _, ref := range refs {
+		if only != "" && ref.ID != only {
+			continue
+		}
+		items, err := e.planItems(ctx, eng, ref)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			fmt.Fprintln(e.stderr, plain.Line(fmt.Sprintf("warning: %s is left out: %v; git wf doctor says more", ref.ID, err)))
+		}
+		all = append(all, items...)
+	}
+	slices.SortStableFunc(all, func(a, b engine.Item) int { return a.Since.Compare(b.Since) })
+	return all, nil
+}
+
+func (e *env) planItems(ctx context.Context, eng *engine.Engine, ref gitstore.PlanRef) ([]engine.Item, error) {
+	snap, err := eng.Store.SnapshotAt(ctx, ref.ID, ref.Tip)
+	if err != nil || snap.State().SessionStatus() == plan.SessionCompleted {
+		return nil, err
+	}
+	x, err := e.explain(ctx, eng, snap)
+	if err != nil {
+		return nil, err
+	}
+	return eng.Items(ctx, snap, x.state, slices.Concat(x.waits, x.asks))
+}
