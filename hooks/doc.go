@@ -1,11 +1,8 @@
 // Package hooks installs the gate in git's hooks, and removes it again.
 //
 // It hides one decision: how git runs `git wf hook NAME` together with the hooks that a team already has. There are
-// three ways, and Install picks the first that fits:
+// two ways, and Install picks the first that fits:
 //
-//   - config: git 2.54 and later run hooks named in the config (hook.<name>.event, hook.<name>.command). No hook
-//     file is touched; the whole script is the value of hook.git-wf-<event>.command, so nothing breaks when the
-//     repository moves.
 //   - section: a marked section at the top of the hook file. It runs the rest of the file first, as a child, so that no
 //     `exit` or `exec` in there skips the gate, and then judges the result.
 //   - dispatcher: if a hook can't be edited (another language, a binary, a symbolic link, not executable, ends in exec)
@@ -17,7 +14,7 @@
 // Strict mode adds reference-transaction, which sees nearly every move of a branch or of a plan's ref. There the gate
 // judges first, since nothing that the repository's own hook does changes what the move brings; then that hook
 // continues in the same shell, with its input restored. A server is a bare repository that gets pre-receive, in the same
-// three ways.
+// two ways.
 //
 // The scripts use git alone to decide whether anything protected is touched, and start the program only then. They hold
 // the protected roots as pathspecs, in every spelling that some file system takes for the same name (Pathspecs), and by

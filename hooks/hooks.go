@@ -75,7 +75,6 @@ type Mode string
 
 // The modes; the package comment describes them.
 const (
-	ModeConfig     Mode = "config"
 	ModeSection    Mode = "section"
 	ModeDispatcher Mode = "dispatcher"
 )

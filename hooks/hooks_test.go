@@ -935,88 +935,40 @@ func TestProbeLeavesOwnHooksAlone(t *testing.T) {
 func TestProbeOldGit(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	o := r.pretend("git version 2.34.1")
+	o := r.options()
+	real := o.Git
+	o.Git = func(ctx context.Context, args ...string) (string, error) {
+		if args[0] == "version" {
+			return "git version 2.34.1", nil
+		}
+		return real(ctx, args...)
+	}
 	_, err := Install(t.Context(), o)
 	must(t, err)
 	must(t, Probe(t.Context(), o))
 }
 
-// pretend returns options under which git reports another version.
-func (r *repo) pretend(version string) Options {
-	o := r.options()
-	real := o.Git
-	o.Git = func(ctx context.Context, args ...string) (string, error) {
-		if args[0] == "version" {
-			return version, nil
-		}
-		return real(ctx, args...)
-	}
-	return o
-}
-
-// From git 2.54 on the hooks are settings. The git here may be older, so the test runs the command as that git does.
-func TestConfigHooks(t *testing.T) {
+// What an earlier version set in the config, for git 2.54 and later, goes: such a git would ask the gate twice.
+func TestOldSettings(t *testing.T) {
 	t.Parallel()
-	r := newRepo(t)
-	r.hook("pre-commit", "#!/bin/sh\ntrue\n", 0o755)
-	before := r.snapshot()
-	r.install()
-	o := r.pretend("git version 2.54.0.windows.1")
-	rep, err := Install(t.Context(), o)
-	must(t, err)
-	if rep.Mode != ModeConfig {
-		t.Errorf("mode %s", rep.Mode)
-	}
-	after := r.snapshot()
-	if after[".git/hooks/pre-commit"] != before[".git/hooks/pre-commit"] {
-		t.Error("the section is still in the hook file")
-	}
-	rep, err = Install(t.Context(), o)
-	if must(t, err); len(rep.Actions) != 0 {
-		t.Errorf("second run: %+v", rep)
-	}
-	all, err := Status(t.Context(), o)
-	must(t, err)
-	for _, st := range all {
-		if !st.Active || st.Reason != "" || st.Mode != ModeConfig {
-			t.Errorf("status %+v", st)
+	for name, step := range map[string]func(context.Context, Options) (Report, error){
+		"install": Install, "uninstall": Uninstall,
+	} {
+		r := newRepo(t)
+		before := r.snapshot()[".git/config"]
+		for _, event := range []string{"pre-commit", "commit-msg"} {
+			r.git("config", "hook.git-wf-"+event+".command", "git-wf hook "+event)
+			r.git("config", "hook.git-wf-"+event+".event", event)
 		}
-	}
-	for _, name := range []string{"pre-commit", "pre-merge-commit", "post-merge", "pre-push", "commit-msg"} {
-		if got := r.git("config", "hook.git-wf-"+name+".event"); got != name {
-			t.Errorf("event %q, want %q", got, name)
+		rep, err := step(t.Context(), r.options())
+		must(t, err)
+		if got := r.snapshot()[".git/config"]; got != before {
+			t.Errorf("%s: config: %q, want %q", name, got, before)
 		}
-	}
-	start := func(event, stdin string, args ...string) error {
-		command := r.git("config", "hook.git-wf-"+event+".command")
-		line := command
-		if len(args) > 0 {
-			line += ` "$@"`
+		want := Action{"hook.git-wf-commit-msg", "removed from the repository's config"}
+		if !slices.Contains(rep.Actions, want) {
+			t.Errorf("%s: %+v", name, rep)
 		}
-		cmd := exec.Command("sh", append([]string{"-c", line, command}, args...)...)
-		cmd.Dir, cmd.Env, cmd.Stdin = r.dir, r.env, strings.NewReader(stdin)
-		return cmd.Run()
-	}
-	r.stage("a", "1")
-	must(t, start("pre-commit", ""))
-	must(t, start("commit-msg", "", ".git/COMMIT_EDITMSG"))
-	r.wantCalls("")
-	r.stage("deliverables/a", "1")
-	must(t, start("pre-commit", ""))
-	must(t, start("commit-msg", "", ".git/COMMIT_EDITMSG"))
-	r.wantCalls("args: hook pre-commit\nargs: hook pre-commit\n")
-	must(t, start("pre-push", "a b c d\n", "origin", "a url"))
-	r.wantCalls("args: hook pre-push origin a url\nin: a b c d\n")
-	must(t, start("post-merge", "", "0"))
-	r.wantCalls("args: hook post-merge 0\n")
-	r.hideProgram()
-	if start("pre-commit", "") == nil {
-		t.Error("went through without the program")
-	}
-	_, err = Uninstall(t.Context(), o)
-	must(t, err)
-	if got := r.snapshot(); got[".git/config"] != before[".git/config"] {
-		t.Errorf("config: %q, want %q", got[".git/config"], before[".git/config"])
 	}
 }
 

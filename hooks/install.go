@@ -51,8 +51,6 @@ func (in *installer) install(ctx context.Context, force bool) (Report, error) {
 	}
 	in.report.Mode = mode
 	switch mode {
-	case ModeConfig:
-		err = in.config(ctx)
 	case ModeDispatcher:
 		err = in.dispatcher(ctx)
 	default:
@@ -76,9 +74,6 @@ type installer struct {
 // choose picks the mode. It fails if core.hooksPath is not ours to change.
 func (in *installer) choose(ctx context.Context, force bool) (Mode, error) {
 	l := in.at
-	if l.git.atLeast(2, 54) {
-		return ModeConfig, nil
-	}
 	if l.scope == scopeCommand {
 		return "", &HooksPathError{Dir: l.dir, Scope: l.scope}
 	}

@@ -12,9 +12,6 @@ import (
 // Probe proves that git reaches the gate: it makes git run each hook with a nonce in the environment, and the script
 // prints that nonce before it does anything else. The repository's own hooks don't run and nothing changes. The error
 // names each hook that git does not reach, and why.
-//
-// Hooks of the config share their events with others, which a run would start, too; there Probe asks git which hooks it
-// would run.
 func Probe(ctx context.Context, o Options) error {
 	in, err := newInstaller(ctx, o)
 	if err != nil {
@@ -44,13 +41,6 @@ func (in *installer) probe(ctx context.Context) error {
 func probe(ctx context.Context, git Git, l layout, st HookStatus) string {
 	if !st.Active {
 		return st.Reason
-	}
-	if st.Mode == ModeConfig {
-		out, err := git(ctx, "hook", "list", st.Name)
-		if err != nil || !strings.Contains("\n"+out+"\n", "\n"+configPrefix+st.Name+"\n") {
-			return "`git hook list` does not name it"
-		}
-		return ""
 	}
 	nonce := rand.Text()
 	run := "git hook run --ignore-missing " + st.Name

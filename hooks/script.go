@@ -28,11 +28,11 @@ const (
 
 // A scriptData fills the templates. Values that become words of the shell are already quoted.
 type scriptData struct {
-	Name, Calls        string // the hook's name; the name by which the program judges
+	Name               string // the hook's
 	Judge              judge
 	Stdin              bool
 	HasOwn             string
-	Created, Again     bool
+	Created            bool
 	Pathspecs, Program string
 	Policy             string
 	Missing            string
@@ -83,7 +83,7 @@ func (r renderer) data(s spec) scriptData {
 		what = "this push touches a plan or a protected path"
 	}
 	return scriptData{
-		Name: s.name, Calls: s.name, Judge: s.judge, Stdin: s.stdin,
+		Name: s.name, Judge: s.judge, Stdin: s.stdin,
 		Pathspecs: strings.Join(specs, " "),
 		Policy:    shell.Quote(r.policy),
 		Program:   shell.Quote(filepath.ToSlash(r.program)),
@@ -134,16 +134,4 @@ func (r renderer) pass(original string) string {
 		Original: shell.Quote(original),
 		End:      endMark,
 	})
-}
-
-// command returns the script as the value of hook.<name>.command. Git appends ` "$@"` to it if the hook has arguments,
-// so it must end in the command that takes them, without a newline.
-func (r renderer) command(s configSpec) string {
-	d := r.data(s.spec)
-	d.Calls, d.Again = s.calls, s.again
-	if s.judge == judgeRefs {
-		d.Skip = "\n[ \"${1-}\" = prepared ] || exit 0"
-		return render("refs", d) + ":"
-	}
-	return strings.TrimSuffix(render("gate", d), " \"$@\"\n")
 }

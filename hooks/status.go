@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 )
 
@@ -11,7 +12,7 @@ import (
 type HookStatus struct {
 	Name   string `json:"name"`   // git's name of the hook
 	Mode   Mode   `json:"mode"`   // how it is installed; empty if it is not
-	Path   string `json:"path"`   // the file where git looks, or the section of the config
+	Path   string `json:"path"`   // the file where git looks
 	Active bool   `json:"active"` // git runs the gate
 	Reason string `json:"reason"` // why not or, if active, why Install should run again; empty if all is well
 }
@@ -27,11 +28,6 @@ func Status(ctx context.Context, o Options) ([]HookStatus, error) {
 }
 
 func (in *installer) status(ctx context.Context) ([]HookStatus, error) {
-	if in.at.git.atLeast(2, 54) {
-		if have := in.configured(ctx); len(have) > 0 {
-			return in.configStatus(have), nil
-		}
-	}
 	var out []HookStatus
 	for _, s := range in.specs {
 		st, err := in.fileStatus(s)
@@ -47,27 +43,6 @@ const (
 	outdated     = "is not what this git-wf writes for these roots: run `git wf hooks install`"
 	notInstalled = "not installed: run `git wf hooks install`"
 )
-
-func (in *installer) configStatus(have map[string]string) []HookStatus {
-	var out []HookStatus
-	for _, s := range in.configSpecs() {
-		st := HookStatus{Name: s.name, Mode: ModeConfig, Path: s.section()}
-		command, event := have[s.section()+".command"], have[s.section()+".event"]
-		switch {
-		case event != s.name || command == "":
-			st.Reason = notInstalled
-		case have[s.section()+".enabled"] == "false":
-			st.Reason = "switched off by " + s.section() + ".enabled"
-		default:
-			st.Active = true
-			if command != in.render.command(s) {
-				st.Reason = outdated
-			}
-		}
-		out = append(out, st)
-	}
-	return out
-}
 
 // fileStatus inspects the file that git would run.
 func (in *installer) fileStatus(s spec) (HookStatus, error) {
@@ -122,4 +97,33 @@ func (in *installer) whyAbsent(s spec, other bool) (string, error) {
 		return "there is a hook, but no gate in it, as when another tool has written it anew: run `git wf hooks install`", nil
 	}
 	return notInstalled, nil
+}
+
+// Own returns the absolute path of the hook of a name that the repository has beside the gate's; "" if it has none.
+// What it runs may contain the gate's section.
+func Own(ctx context.Context, git Git, name string) (string, error) {
+	l, err := inspect(ctx, git)
+	if err != nil {
+		return "", err
+	}
+	dir := l.dir
+	if l.dispatching() {
+		dir = l.originalDir()
+	}
+	path := filepath.Join(dir, name)
+	content, info, err := readHook(path)
+	if err != nil || info == nil {
+		return "", err
+	}
+	if info, err = os.Stat(path); err != nil || !info.Mode().IsRegular() || !executable(info) {
+		return "", nil // git does not run it either
+	}
+	s, err := strip(content)
+	if err != nil {
+		return "", err
+	}
+	if s.found && len(bytes.TrimSpace(s.rest)) <= len("#!/bin/sh") {
+		return "", nil
+	}
+	return path, nil
 }

@@ -562,43 +562,6 @@ func TestStrictOff(t *testing.T) {
 	}
 }
 
-// From git 2.54 on the script is a setting, and git runs it with the state as its argument.
-func TestStrictConfigHook(t *testing.T) {
-	t.Parallel()
-	r := newRepo(t)
-	o := r.pretend("git version 2.54.0")
-	o.Strict = true
-	_, err := Install(t.Context(), o)
-	must(t, err)
-	if got := r.git("config", "hook.git-wf-"+strictName+".event"); got != strictName {
-		t.Errorf("event %q", got)
-	}
-	start := func(state, stdin string) error {
-		command := r.git("config", "hook.git-wf-"+strictName+".command")
-		cmd := exec.Command("sh", "-c", command+` "$@"`, command, state)
-		cmd.Dir, cmd.Env, cmd.Stdin = r.dir, append(r.env, r.more...), strings.NewReader(stdin)
-		return cmd.Run()
-	}
-	head := r.git("rev-parse", "HEAD")
-	c := r.make("deliverables/a", "1", head)
-	line := zero + " " + c + " refs/heads/main\n"
-	must(t, start("prepared", zero+" "+head+" refs/heads/main\n"))
-	must(t, start("committed", line))
-	r.wantCalls("")
-	must(t, start("prepared", line))
-	r.wantCalls("args: hook reference-transaction prepared\nin: " + head + " " + c + " refs/heads/main\n")
-	r.more = []string{"WF_EXIT=1"}
-	if start("prepared", line) == nil {
-		t.Error("went through")
-	}
-	o.Strict = false
-	_, err = Install(t.Context(), o)
-	must(t, err)
-	if out, err := r.run("git", "config", "--get-regexp", `git-wf-`+strictName); err == nil {
-		t.Errorf("left: %s", out)
-	}
-}
-
 // server turns r's origin into a server that judges pushes.
 func (r *repo) server(prepare func(bare *repo)) *repo {
 	r.t.Helper()

@@ -156,3 +156,24 @@ func (in *installer) removeEmpty(dir string) error {
 	}
 	return nil
 }
+
+// removeConfig removes the hooks that an earlier version set in the repository's config, which git 2.54 and later run.
+func (in *installer) removeConfig(ctx context.Context) error {
+	out, err := in.git(ctx, "config", "--"+scopeLocal, "--name-only", "--get-regexp", `^hook\.git-wf-`)
+	if err != nil {
+		return nil //nolint:nilerr // git exits with 1 if there are none
+	}
+	gone := ""
+	for key := range strings.FieldsSeq(out) {
+		section := key[:strings.LastIndexByte(key, '.')]
+		if section == gone {
+			continue
+		}
+		gone = section
+		if _, err := in.git(ctx, "config", "--"+scopeLocal, "--remove-section", section); err != nil {
+			return fmt.Errorf("remove %s from the config: %w", section, err)
+		}
+		in.report.add(section, "removed from the repository's config")
+	}
+	return nil
+}

@@ -160,5 +160,5 @@ func (a *auditor) otherSide(ref string, old, next plan.OID) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("if that history is to count, and this one to be kept aside: %s && %s", keep(ref, old),
-		a.forced(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), next, old))), nil
+		forced(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), next, old))), nil
 }

@@ -32,7 +32,7 @@ func (a *auditor) objects(ref string, audit func(ctx context.Context, tip plan.O
 	}
 	kind, kindErr := a.store.Git(a.ctx, "cat-file", "-t", string(tip))
 	if err == nil && tip != "" && kindErr == nil && kind != "commit" {
-		a.find("not-a-commit", ref, a.forced(deleteRef(ref, tip)), "holds a %s, not a commit", kind)
+		a.find("not-a-commit", ref, forced(deleteRef(ref, tip)), "holds a %s, not a commit", kind)
 		return "", nil
 	}
 	if err == nil && tip != "" {
@@ -135,11 +135,11 @@ func (a *auditor) recover(d *gitstore.Damage) string {
 	}
 	switch {
 	case d.Sound == "" && d.Tip != "":
-		steps = append(steps, a.forced(deleteRef(d.Ref, d.Tip)))
+		steps = append(steps, forced(deleteRef(d.Ref, d.Tip)))
 	case d.Sound != "" && d.Tip == "":
-		steps = append(steps, a.forced("git update-ref --no-deref --create-reflog "+shell.Word(d.Ref)+" "+string(d.Sound)))
+		steps = append(steps, forced("git update-ref --no-deref --create-reflog "+shell.Word(d.Ref)+" "+string(d.Sound)))
 	case d.Sound != "":
-		steps = append(steps, a.forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s", shell.Word(d.Ref),
+		steps = append(steps, forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s", shell.Word(d.Ref),
 			d.Sound, d.Tip)))
 	}
 	return strings.Join(steps, " && ")
@@ -207,9 +207,9 @@ func (a *auditor) settle() error {
 	command := keep(ref, a.tip) + " && "
 	parent, err := a.store.Git(a.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", string(first)+"^1")
 	if err != nil || a.cut[first] {
-		command += a.forced(deleteRef(ref, a.tip))
+		command += forced(deleteRef(ref, a.tip))
 	} else {
-		command += a.forced(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), parent, a.tip))
+		command += forced(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), parent, a.tip))
 	}
 	for i := range a.findings {
 		if strings.HasPrefix(a.findings[i].Mend, back) {
@@ -246,13 +246,8 @@ func (a *auditor) firstCulprit() (plan.OID, error) {
 }
 
 // forced lets a command of git's pass the hooks: strict mode refuses, with good reason, that a plan's ref goes back.
-func (a *auditor) forced(command string) string {
-	aside := "git -c core.hooksPath=/dev/null "
-	const hook = "hook.git-wf-reference-transaction"
-	if _, set, err := a.store.Config(a.ctx, hook+".command"); err == nil && set {
-		aside += "-c " + hook + ".enabled=false "
-	}
-	return aside + strings.TrimPrefix(command, "git ")
+func forced(command string) string {
+	return "git -c core.hooksPath=/dev/null " + strings.TrimPrefix(command, "git ")
 }
 
 // History audits the ref of the policy as Plan does that of a plan: its objects, and that every commit is a change of

@@ -108,7 +108,7 @@ func (s *surroundings) ref(r ref) {
 		why = "no ref of this program begins so"
 	}
 	if !s.many("foreign-ref", r.name) {
-		s.find("foreign-ref", r.name, s.forced(deleteRef(r.name, r.oid)), "%s; it counts for nothing", why)
+		s.find("foreign-ref", r.name, forced(deleteRef(r.name, r.oid)), "%s; it counts for nothing", why)
 	}
 }
 
