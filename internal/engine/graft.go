@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -174,11 +175,14 @@ func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snaps
 	error) {
 	all := []Judgement{}
 	for _, g := range snap.Plan.Grafts {
-		path := g.FeasibilityPath()
-		name := g.TaskID.Dir() + "/" + path
-		rec, err := readJudged(ctx, store, snap, g.TaskID, path, id)
+		var rec estimate.Record
+		name := g.TaskID.Dir() + "/" + g.FeasibilityPath()
+		data, err := store.ReadFile(ctx, snap.Commit, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
+		}
+		if err == nil {
+			err = json.Unmarshal(data, &rec)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
@@ -190,23 +194,4 @@ func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snaps
 		}
 	}
 	return all, nil
-}
-
-// readJudged reads the record of a feasibility check: of one leaf, only its part, if that can be cut out.
-func readJudged(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, planner plan.TaskID, path string,
-	id plan.TaskID) (rec estimate.Record, err error) {
-	if id != planner {
-		head, leaf, ok, err := store.Part(ctx, snap, snap.Document(planner, path), id, estimate.Split)
-		if err != nil {
-			return rec, err
-		}
-		if ok {
-			return estimate.ReadLeaf(head, leaf)
-		}
-	}
-	data, err := store.ReadFile(ctx, snap.Commit, planner.Dir()+"/"+path)
-	if err != nil {
-		return rec, err
-	}
-	return estimate.Read(data)
 }

@@ -16,7 +16,7 @@ import (
 
 // The slow parts of a long plan's snapshot are cached in the common git directory: wf/cache/<plan id> has the names of
 // all records, by the ids of the trees they came from, and wf/cache/<plan id>.plan has the decoded plan.json, by its
-// blob's id. wf/cache/<blob's id>.parts has a large document by task. You may delete them at any time. A reader ignores a file that is damaged or that another version wrote.
+// blob's id. You may delete them at any time. A reader ignores a file that is damaged or that another version wrote.
 
 // cacheVersion changes when the same bytes get another meaning.
 const cacheVersion = "git-wf cache 1\n"
