@@ -2,10 +2,13 @@ package export
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/policy"
 )
 
 // RootCriterion is an item of the top task's checklist and what meets it. If only a waiver covers it, it is not met but
@@ -84,4 +87,106 @@ func checklist(s *plan.State, tasks []plan.TaskID, approval func(plan.TaskID, in
 		}
 	}
 	return list, nil
+}
+
+// waivedCriterion is a criterion that failed and that a person waived.
+type waivedCriterion struct {
+	ID     string `json:"id"`
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
+
+func waivedCriteria(r plan.Review) []waivedCriterion {
+	var list []waivedCriterion
+	for _, c := range r.Criteria {
+		if c.Result == plan.ResultWaived {
+			list = append(list, waivedCriterion{c.ID, c.By, c.Evidence})
+		}
+	}
+	return list
+}
+
+// waiversOf lists the policy's waivers of paths in the bundle of a plan, below any root.
+func waiversOf(p *gitstore.Policy, id plan.ID) []policy.Waiver {
+	var list []policy.Waiver
+	for _, w := range p.Waivers {
+		if InBundle(w.Path, id) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// InBundle reports whether a path belongs to the bundle of a plan.
+func InBundle(path string, id plan.ID) bool {
+	return strings.Contains("/"+path, "/"+string(id)+"/bundle/")
+}
+
+// WithWaivers returns the bundle with the waivers of its paths in the manifest, as a commit of the policy holds them;
+// without waivers it names no commit. The bundle's files stay what was approved: a waiver covers other content.
+func WithWaivers(b *Bundle, p *gitstore.Policy, commit plan.OID) *Bundle {
+	m := b.Manifest
+	m.WaiversCommit, m.Waivers = "", waiversOf(p, m.PlanID)
+	if len(m.Waivers) > 0 {
+		m.WaiversCommit = commit
+	}
+	return finish(m)
+}
+
+// Stale finds the tasks whose approved version was made from something no longer approved, and says why. Of a version
+// whose names do not say what it was made from it reads the document, if an input has more than one version: no other
+// can be stale.
+func Stale(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State) (map[plan.TaskID]string, error) {
+	stale, renewed := map[plan.TaskID]string{}, map[plan.TaskID]bool{}
+	for _, t := range s.Tasks {
+		if t.NodeType == plan.Action && t.Active > 1 {
+			for _, id := range s.Lineage(t.Task) { // a GOAL stands for all of its leaves
+				renewed[id] = true
+			}
+		}
+	}
+	for _, id := range s.Leaves(s.Plan.RootTaskID) {
+		t := s.Tasks[id]
+		if why, known := s.Stale(id); known {
+			if why != "" {
+				stale[id] = why
+			}
+			continue
+		}
+		if t.Approved == 0 || !slices.ContainsFunc(t.DependsOn, func(d plan.TaskID) bool { return renewed[d] }) {
+			continue
+		}
+		a, err := ReadArtifact(ctx, store, snap, id, t.Approved)
+		if err != nil {
+			return nil, err
+		}
+		if why := staleReason(snap, s, a); why != "" {
+			stale[id] = why
+		}
+	}
+	return stale, nil
+}
+
+// staleReason says why a version's inputs are no longer what the plan has approved, "" if they are.
+func staleReason(snap *gitstore.Snapshot, s *plan.State, a plan.Artifact) string {
+	for _, in := range a.Inputs {
+		now := s.Tasks[in.TaskID]
+		if now == nil {
+			return fmt.Sprintf("its input %s is gone", in.TaskID)
+		}
+		if v, ok := snap.Records.Of(in.TaskID).Version(now.Approved); !ok || v.Files != in.Tree {
+			if s.Holds(a, in.TaskID) {
+				continue
+			}
+			return fmt.Sprintf("made from %s %s, approved is %s", in.TaskID, in.ArtifactID, orNone(plan.VersionID(now.Approved)))
+		}
+	}
+	return ""
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
 }

@@ -3,11 +3,14 @@ package export
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // ReadArtifact reads the artifact.json of a version in the snapshot. It fails if the document can't be that.
@@ -115,4 +118,95 @@ func RecordedApproval(ctx context.Context, store signer, snap *gitstore.Snapshot
 		return "", err
 	}
 	return by[ref][0].Commit, nil
+}
+
+// Notes reads a plan's notes, oldest first: those of the categories, or all without any, and of these the newest most;
+// zero means no limit.
+func Notes(ctx context.Context, store reader, snap *gitstore.Snapshot, most int, categories ...string) ([]plan.Note,
+	error) {
+	var notes []plan.Note
+	all := snap.Records.Notes
+	for i := len(all) - 1; i >= 0 && (most == 0 || len(notes) < most); i-- {
+		if len(categories) > 0 && !slices.Contains(categories, all[i].Category) {
+			continue
+		}
+		data, err := store.ReadFile(ctx, snap.Commit, all[i].Path())
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, all[i].Read(data))
+	}
+	slices.Reverse(notes)
+	return notes, nil
+}
+
+// Summarize reads what is known about an approved version of a task: what its maker recorded, and the newest review
+// that approved it. A pruned version has a Summary too, with only its name.
+func Summarize(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plandoc.Summary,
+	error) {
+	a, err := ReadArtifact(ctx, store, snap, id, version)
+	if errors.Is(err, fs.ErrNotExist) {
+		return plandoc.Summary{Artifact: plan.Artifact{TaskID: id, ArtifactID: plan.VersionID(version)}}, nil
+	}
+	if err != nil {
+		return plandoc.Summary{}, err
+	}
+	s := plandoc.Summary{Artifact: a}
+	if rec, ok := newestApproval(snap, id, version); ok {
+		r, err := ReadReview(ctx, store, snap, id, rec)
+		if err != nil {
+			return plandoc.Summary{}, err
+		}
+		s.Review = &r
+	}
+	return s, nil
+}
+
+// Sides returns the trees to compare for what a version changes or, of two versions, for what changed between them. Of
+// a change of the repository they hold the files at their own paths, without a and b; of two such versions they are
+// what the versions lead to or, where that is not here, the changed files alone.
+func Sides(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState,
+	versions []int) (from, to plan.OID, err error) {
+	last := versions[len(versions)-1]
+	first := last - 1
+	if len(versions) > 1 {
+		first = versions[0]
+	}
+	now, _ := snap.Records.Of(t.TaskID).Version(last)
+	before, _ := snap.Records.Of(t.TaskID).Version(first) // none before the first one
+	switch {
+	case t.Changes() && len(versions) == 1:
+		return store.ChangeSides(ctx, now.Files)
+	case t.Changes():
+		return results(ctx, store, snap, t, before, now)
+	case first == 0:
+		return gitstore.EmptyTree, now.Files, nil
+	}
+	return before.Files, now.Files, nil
+}
+
+// results are the trees that two versions of a change lead to.
+func results(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState,
+	versions ...plan.ArtifactRecord) (plan.OID, plan.OID, error) {
+	var after, own [2]plan.OID
+	here := true
+	for i, v := range versions {
+		a, err := ReadArtifact(ctx, store, snap, t.TaskID, v.Version)
+		if err != nil {
+			return "", "", err
+		}
+		if _, own[i], err = store.ChangeSides(ctx, v.Files); err != nil {
+			return "", "", err
+		}
+		if a.Base != nil {
+			if after[i], err = store.TreeOf(ctx, a.Base.After); err != nil {
+				return "", "", err
+			}
+		}
+		here = here && after[i] != ""
+	}
+	if !here {
+		return own[0], own[1], nil
+	}
+	return after[0], after[1], nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
@@ -188,4 +189,26 @@ func (s *Store) AppendPolicy(ctx context.Context, now time.Time, ev PolicyEvent)
 		return nil, fmt.Errorf("change the policy: %w", err)
 	}
 	return s.readPolicy(context.WithoutCancel(ctx), done.commit.oid)
+}
+
+// ThrowawayKey is the setting that makes a repository one for trying things out.
+const ThrowawayKey = "wf.throwaway"
+
+// Throwaway reports whether anybody passes for a person in this repository: it was made to try things out. One with
+// another kind of plan is none, whatever its settings say: who could set that would decide about the plan.
+func (s *Store) Throwaway(ctx context.Context) (bool, error) {
+	value, _, err := s.Config(ctx, ThrowawayKey)
+	if err != nil || value != "true" {
+		return false, err
+	}
+	plans, err := s.Plans(ctx)
+	return err == nil && !slices.ContainsFunc(plans, func(p PlanRef) bool { return !p.ID.Throwaway() }), err
+}
+
+// Discounts says why nothing that the plan approves counts in this repository, nil if it does: a throwaway one made it.
+func (s *Store) Discounts(ctx context.Context, id plan.ID) *fault.Error {
+	if here, err := s.Throwaway(ctx); !id.Throwaway() || err == nil && here {
+		return nil
+	}
+	return errThrowaway
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/threeway"
 )
 
 // Walked is a commit of a walk with its root tree, as git stores it. Data is valid until the function that gets it
@@ -101,4 +102,53 @@ func (s *Store) EachRawTree(ctx context.Context, names []string,
 		}
 		return fn(i, o.OID, nil)
 	})
+}
+
+// MergeFile merges what three trees have at one path, as threeway.MergeEntry says. Content that the merge makes is in
+// the batch.
+func (b *Batch) MergeFile(ctx context.Context, base, ours, theirs threeway.Entry) (threeway.Entry, threeway.Why,
+	error) {
+	return threeway.MergeEntry(ctx, &treeObjects{b}, base, ours, theirs)
+}
+
+// Message returns a commit's message, "" if the commit is not here.
+func (s *Store) Message(ctx context.Context, commit plan.OID) (string, error) {
+	if !isOID(commit) {
+		return "", nil
+	}
+	o, err := s.objects.one(ctx, string(commit))
+	if err != nil || o.Kind != "commit" {
+		return "", err
+	}
+	_, message, _ := strings.Cut(string(o.Data), "\n\n")
+	return message, nil
+}
+
+// Blob returns the content of a blob, also of one that only the batch has.
+func (b *Batch) Blob(ctx context.Context, oid plan.OID) ([]byte, error) {
+	return (&treeObjects{b}).read(ctx, oid, "blob")
+}
+
+// EachCommit passes every selected commit to fn, with its root tree and its parents, in the order of git rev-list.
+func (s *Store) EachCommit(ctx context.Context, revs []string,
+	fn func(commit, tree plan.OID, parents []plan.OID) error) error {
+	return s.Follow(ctx, nil, func(out *bufio.Reader) error {
+		for {
+			line, err := out.ReadString('\n')
+			if errors.Is(err, io.EOF) && line == "" {
+				return nil
+			}
+			f := strings.Fields(line)
+			if err != nil || len(f) < 2 {
+				return io.ErrUnexpectedEOF
+			}
+			parents := make([]plan.OID, len(f)-2)
+			for i, p := range f[2:] {
+				parents[i] = plan.OID(p)
+			}
+			if err := fn(plan.OID(f[0]), plan.OID(f[1]), parents); err != nil {
+				return err
+			}
+		}
+	}, slices.Concat([]string{"rev-list", "--no-commit-header", "--format=%H %T %P"}, revs, []string{"--"})...)
 }
