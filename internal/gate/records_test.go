@@ -18,7 +18,7 @@ import (
 	"gitwf/internal/repotest"
 )
 
-// Each rule of docs/format.md about what a record says is broken by one record, which nobody takes: who appends, doctor,
+// Each rule of docs/format/records.md about what a record says is broken by one record, which nobody takes: who appends, doctor,
 // strict mode, a server and verify. The record is honest but for that, and made by the event that makes such records.
 
 const recordsPlan = `
@@ -75,7 +75,7 @@ var (
 	prune1   = "pruned/0001-" + strings.Repeat("a", 40) + "/prune.json"
 )
 
-// brokenRecords has a record for each row of the table in docs/format.md.
+// brokenRecords has a record for each row of the table in docs/format/records.md.
 var brokenRecords = map[string]recordCase{
 	"artifacts/: each of inputs[] is a version of another task, and has its tree": {path: made3,
 		change: func(d doc) { d["inputs"].([]any)[0].(doc)["artifact_id"] = "v7" }},
@@ -396,9 +396,9 @@ func (l *recordsLab) appending(t *testing.T, commit, before plan.OID) string {
 	return ""
 }
 
-// rulesOfFormat reads the rules of docs/format.md, without backquotes.
+// rulesOfFormat reads the rules of docs/format/records.md, without backquotes.
 func rulesOfFormat(t *testing.T) []string {
-	data, err := os.ReadFile("../../docs/format.md")
+	data, err := os.ReadFile("../../docs/format/records.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +482,7 @@ func TestRecordsSayWhatTheyMaySay(t *testing.T) {
 	}
 	for rule := range brokenRecords {
 		if !slices.Contains(rules, rule) {
-			t.Errorf("docs/format.md has no rule %q", rule)
+			t.Errorf("docs/format/records.md has no rule %q", rule)
 		}
 	}
 }

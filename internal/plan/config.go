@@ -10,7 +10,7 @@ import (
 
 // Config holds a plan's limits, and is the table of them. The tags of a field say its name, its default (none: zero)
 // and, where an agent's plan can't widen the limit, whether wider means "more" or "less". schema.json and
-// docs/format.md list the fields, too; tests hold both against this.
+// docs/format/records.md list the fields, too; tests hold both against this.
 //
 //   - MaxLost counts workers in a row that did not come back.
 //   - MaxContractRetries is how often an agent may mend a reply that breaks the contract.

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"flag"
 	"fmt"
 	"gitwf/internal/schema"
 	"os"
@@ -47,9 +48,31 @@ func table(t *testing.T, heading string) [][]string {
 	return rows
 }
 
-// TestFormatConfig holds the table of config and what an agent may not set in docs/format.md, and the descriptions in
-// schema.json, against Config.
+// TestFormatConfig holds the descriptions in schema.json, and what an agent may not set in docs/format.md, against
+// Config.
 func TestFormatConfig(t *testing.T) {
+	described := configSchema(t)
+	bounds := map[string][]string{}
+	for _, l := range configLimits() {
+		bounds[l.wider] = append(bounds[l.wider], "`"+l.name+"`")
+		text := strings.ReplaceAll(described(l.name), "100 MiB", "104857600")
+		if usual := strconv.FormatFloat(l.usual, 'f', -1, 64); l.usual > 0 && !strings.HasSuffix(text, "Default "+usual+".") {
+			t.Errorf("schema.json says of %s: %s", l.name, text)
+		}
+	}
+	_, rule, _ := strings.Cut(readFormat(t), "- an agent's plan sets none of ")
+	above, rest, _ := strings.Cut(rule, "above what held before it")
+	below, _, _ := strings.Cut(rest, "below")
+	for wider, text := range map[string]string{"more": above, "less": below} {
+		if got := regexp.MustCompile("`[a-z_]+`").FindAllString(text, -1); !sameNames(got, bounds[wider]) {
+			t.Errorf("docs/format.md names %v, the program %v", got, bounds[wider])
+		}
+	}
+}
+
+// configSchema gives what schema.json says of a field of config.
+func configSchema(t *testing.T) func(name string) string {
+	t.Helper()
 	text, err := os.ReadFile("../plandoc/schema.json")
 	if err != nil {
 		t.Fatal(err)
@@ -58,41 +81,13 @@ func TestFormatConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{}
-	bounds := map[string][]string{}
-	for _, l := range configLimits() {
-		want[l.name] = strconv.FormatFloat(l.usual, 'f', -1, 64)
-		bounds[l.wider] = append(bounds[l.wider], "`"+l.name+"`")
-		field := whole.At([]string{"config", l.name})
+	return func(name string) string {
+		field := whole.At([]string{"config", name})
 		if field == nil {
-			t.Errorf("schema.json has no %s", l.name)
-			continue
+			t.Errorf("schema.json has no config.%s", name)
+			return ""
 		}
-		text := field.Description
-		if usual := strings.ReplaceAll(text, "100 MiB", "104857600"); l.usual > 0 &&
-			!strings.HasSuffix(usual, "Default "+want[l.name]+".") {
-			t.Errorf("schema.json says of %s: %s", l.name, text)
-		}
-	}
-	want["max_id_levels"] = "no limit; 2 where task_document is strict"
-	for _, row := range table(t, "`config`") {
-		name, _, _ := strings.Cut(row[0], ",")
-		if value, ok := want[name]; ok && value != row[1] {
-			t.Errorf("%s: the document says %s, the program %s", name, row[1], value)
-		}
-		delete(want, name)
-	}
-	if len(want) > 0 {
-		t.Errorf("not in the document: %v", want)
-	}
-	doc := readFormat(t)
-	_, rule, _ := strings.Cut(doc, "- an agent's plan sets none of ")
-	above, rest, _ := strings.Cut(rule, "above what held before it")
-	below, _, _ := strings.Cut(rest, "below")
-	for wider, text := range map[string]string{"more": above, "less": below} {
-		if got := regexp.MustCompile("`[a-z_]+`").FindAllString(text, -1); !sameNames(got, bounds[wider]) {
-			t.Errorf("docs/format.md names %v, the program %v", got, bounds[wider])
-		}
+		return field.Description
 	}
 }
 
@@ -416,77 +411,144 @@ func TestFormatEvents(t *testing.T) {
 	}
 }
 
-// The document lists the kinds of records that there are, and what their names are.
-func TestFormatRecords(t *testing.T) {
-	code := func(words []string) string { return strings.Join(words, ", ") }
-	var known [][]string
+var update = flag.Bool("update", false, "write docs/format/records.md again")
+
+// TestFormatTables holds docs/format/records.md, which follows from the program: the kinds of records, their fields, the
+// rules of what they say, and the limits of a plan with what schema.json says of them.
+func TestFormatTables(t *testing.T) {
+	const name = "../../docs/format/records.md"
+	made := strings.Join(slices.Concat(
+		[]string{"# Records, as the program has them", "",
+			"Look up here what [the format](../format.md) allows in a record. A test writes this file from the program's own tables",
+			"(`go test ./internal/plan -run FormatTables -update`). Sections are the format's.", "", "## Kinds", ""}, kindsTable(t),
+		[]string{"", "## Fields", "", "`?`: left out when empty.", ""}, fieldsTable(),
+		[]string{"", "## Rules", ""}, rulesTable(),
+		[]string{"", "## Limits", ""}, configTable(t)), "\n") + "\n"
+	if *update {
+		if err := os.WriteFile(name, []byte(made), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(made, strings.ReplaceAll(string(found), "\r\n", "\n")); diff != "" {
+		t.Errorf("go test ./internal/plan -run FormatTables -update (- in the program, + in the file): %s", diff)
+	}
+}
+
+// markdownTable formats rows, of which the first is the head.
+func markdownTable(rows ...[]string) []string {
+	rows = slices.Insert(rows, 1, slices.Repeat([]string{"---"}, len(rows[0])))
+	var lines []string
+	for _, row := range rows {
+		lines = append(lines, "| "+strings.Join(row, " | ")+" |")
+	}
+	return lines
+}
+
+func quoted(s string) string { return "`" + s + "`" }
+
+func configTable(t *testing.T) []string {
+	described := configSchema(t)
+	rows := [][]string{{"field of `config`", "meaning"}}
+	for field := range reflect.TypeFor[Config]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		rows = append(rows, []string{quoted(name), described(name)})
+	}
+	return markdownTable(rows...)
+}
+
+func kindsTable(t *testing.T) []string {
+	code := func(words []string) string { return quoted(strings.Join(words, "`, `")) }
+	rows := [][]string{{"records in", "names", "event", "read for a status"}}
 	for _, k := range kindTable().list {
 		var forms []string
 		for _, f := range k.Forms {
 			forms = append(forms, f.Text)
 		}
-		known = append(known, []string{k.Dir + "/", code(forms), code(k.Events), k.Reads})
+		rows = append(rows, []string{quoted(k.Dir + "/"), code(forms), code(k.Events), k.Reads})
 		for _, e := range k.Events {
 			if !slices.Contains(EventKinds(), e) {
 				t.Errorf("%s: %s is no event", k.Dir, e)
 			}
 		}
 	}
-	if diff := cmp.Diff(known, table(t, "records in")); diff != "" {
-		t.Errorf("(- in the table of kinds, + documented): %s", diff)
-	}
+	return markdownTable(rows...)
 }
 
-// The document lists the rules of what records may say.
-func TestFormatRules(t *testing.T) {
-	var known [][]string
+func rulesTable() []string {
+	rows := [][]string{{"record", "MUST"}}
 	for _, text := range everyRule {
-		known = append(known, []string{"every", strings.ReplaceAll(text, "`", "")})
+		rows = append(rows, []string{"every", text})
 	}
 	for _, k := range kindTable().list {
 		for _, text := range k.Content.rules {
-			known = append(known, []string{k.Dir + "/", strings.ReplaceAll(text, "`", "")})
+			rows = append(rows, []string{quoted(k.Dir + "/"), text})
 		}
 	}
-	if diff := cmp.Diff(known, table(t, "record")); diff != "" {
-		t.Errorf("(- in the program, + documented): %s", diff)
-	}
+	return markdownTable(rows...)
 }
 
-// The fields of the documents, in their order, are those that are written.
-func TestFormatDocuments(t *testing.T) {
-	want := map[string]any{"`criteria[]`": CriterionResult{}, "a claim": Claim{}, "`usage`": Usage{}}
+// fieldsTable lists the fields of each document as they are written. Documents of one type share a row, and so do what
+// several documents hold.
+func fieldsTable() []string {
+	shared := []struct {
+		name string
+		typ  reflect.Type
+	}{
+		{"a criterion's result", reflect.TypeFor[CriterionResult]()}, {"a step's result", reflect.TypeFor[Prepared]()},
+		{"`usage`", reflect.TypeFor[Usage]()}, {"a claim", reflect.TypeFor[Claim]()},
+	}
+	apart := map[reflect.Type]bool{reflect.TypeFor[Note](): true, reflect.TypeFor[Rubric](): true}
+	for _, s := range shared {
+		apart[s.typ] = true
+	}
+	var types []reflect.Type
+	names := map[reflect.Type][]string{}
 	for _, k := range kindTable().list {
 		if k.Document != nil {
-			want["`"+k.Dir+"/"+k.Forms[0].Text+"`"] = k.Document
+			typ := reflect.TypeOf(k.Document)
+			if names[typ] == nil {
+				types = append(types, typ)
+			}
+			names[typ] = append(names[typ], quoted(k.Dir+"/"+k.Forms[0].Text))
 		}
 	}
-	nested, name := regexp.MustCompile(`\{[^}]*\}|\([^)]*\)`), regexp.MustCompile("`([a-z_0-9]+)(?:\\[\\])?`(\\?)?")
-	for line := range strings.Lines(readFormat(t)) {
-		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
-		v, ok := want[cells[0]]
-		if !ok || len(cells) != 2 {
+	rows := [][]string{{"document", "fields"}}
+	for _, typ := range types {
+		rows = append(rows, []string{strings.Join(names[typ], ", "), fieldsOf(typ, apart)})
+	}
+	for _, s := range shared {
+		rows = append(rows, []string{s.name, fieldsOf(s.typ, apart)})
+	}
+	return markdownTable(rows...)
+}
+
+// fieldsOf lists the fields of a type, with those of the types inside, but for those that are apart.
+func fieldsOf(typ reflect.Type, apart map[reflect.Type]bool) string {
+	var list []string
+	for _, field := range reflect.VisibleFields(typ) {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous || name == "-" {
 			continue
 		}
-		delete(want, cells[0])
-		var listed, written []string
-		for _, m := range name.FindAllStringSubmatch(nested.ReplaceAllString(cells[1], ""), -1) {
-			listed = append(listed, m[1]+m[2])
+		elem, text := field.Type, name
+		if elem.Kind() == reflect.Slice {
+			elem, text = elem.Elem(), name+"[]"
 		}
-		for _, field := range reflect.VisibleFields(reflect.TypeOf(v)) {
-			name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if options == "omitempty" {
-				name += "?"
-			}
-			if !field.Anonymous {
-				written = append(written, name)
-			}
+		text = quoted(text)
+		if options == "omitempty" {
+			text += "?"
 		}
-		if diff := cmp.Diff(written, listed); diff != "" {
-			t.Errorf("%s (- written, + documented): %s", cells[0], diff)
+		if elem.Kind() == reflect.Pointer {
+			elem = elem.Elem()
 		}
+		if elem.Kind() == reflect.Struct && elem != reflect.TypeFor[time.Time]() && !apart[elem] {
+			text += " {" + fieldsOf(elem, apart) + "}"
+		}
+		list = append(list, text)
 	}
-	if len(want) > 0 {
-		t.Errorf("not in the document: %v", want)
-	}
+	return strings.Join(list, ", ")
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // RecordKind is one kind of record: all that the format says of it. How names are read and written, what an event may
-// add, how the audit compares a document with its place, and the tables of docs/format.md follow from the rows of
-// kindTable. A new kind is a row there, its event, and the rows of the document.
+// add, how the audit compares a document with its place, and docs/format/records.md follow from the rows of
+// kindTable. A new kind is a row there and its event.
 type RecordKind struct {
 	Dir    string   // where the records are: below a task's directory, or at the top of the tree
 	OfPlan bool     // they are at the top
@@ -20,7 +20,7 @@ type RecordKind struct {
 	Events []string // that add such records
 	Named  bool     // the word in the name is the kind of the event
 	Owner  string   // of a record of several files, the document: a * stands for each directory above it
-	Reads  string   // what Derive reads of it, as docs/format.md says
+	Reads  string   // what Derive reads of it, for people
 	Texts  bool     // agents and commands wrote texts in it, which may hold secrets
 	Shown  bool     // show has a section for it; other records it lists by their names
 	Finds  string   // how doctor calls a document that does not fit its place; "" is bad-record
@@ -116,7 +116,7 @@ type reading struct {
 	to     *TaskRecords // which take it up
 }
 
-// kindTable returns the kinds of records in the order of docs/format.md.
+// kindTable returns the kinds of records in the order of docs/format/records.md.
 var kindTable = sync.OnceValue(func() (all kindIndex) {
 	all.list = []*RecordKind{
 		{

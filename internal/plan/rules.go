@@ -15,7 +15,7 @@ import (
 )
 
 // What a record may say is one function, RecordKind.Check: whoever writes, takes, audits or believes a record calls it.
-// docs/format.md, section 5, has the rules.
+// docs/format/records.md lists the rules.
 
 // Setting is what a record is held against: the plan that it was made under, and what lies beside it.
 type Setting struct {
@@ -35,12 +35,12 @@ type Setting struct {
 
 // content is what the format says of the documents of a kind.
 type content struct {
-	rules []string // as docs/format.md has them
+	rules []string // as docs/format/records.md has them
 	read  func(data []byte) (document any, err error)
 	check func(document any, in *Setting) (brief any, why string)
 }
 
-// rule is one rule about a document: what docs/format.md says, and how a document breaks it, "" if it does not.
+// rule is one rule about a document: what the rule says, and how a document breaks it, "" if it does not.
 type rule[T any] struct {
 	text   string
 	broken func(d *T, in *Setting) string
