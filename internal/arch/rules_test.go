@@ -8,16 +8,55 @@ import (
 	"testing"
 )
 
-// TestRulesAreShown checks that the scripts and tests are there which docs/workflows.md names for its rules.
+// TestRulesAreShown checks that the scripts and tests are there which docs/workflows.md and docs/gate.md name for each
+// rule and each route: every row of a table whose last column is "shown by" names at least one.
 func TestRulesAreShown(t *testing.T) {
-	doc, err := os.ReadFile(filepath.Join(root, "docs", "workflows.md"))
+	tests := testBodies(t, "act", "chaostest", "gate", "plan", "workflow")
+	for page, least := range map[string]int{"workflows.md": 30, "gate.md": 35} {
+		rows, names := rowsShown(t, page), regexp.MustCompile("`([^`]+)`")
+		if len(rows) < least {
+			t.Errorf("docs/%s has %d rows that say what shows them", page, len(rows))
+		}
+		for _, row := range rows {
+			cells := strings.Split(row, " | ")
+			shown := names.FindAllStringSubmatch(cells[len(cells)-1], -1)
+			if len(shown) == 0 {
+				t.Errorf("docs/%s: nothing shows: %s", page, row)
+			}
+			for _, m := range shown {
+				if !isShown(tests, m[1]) {
+					t.Errorf("docs/%s: there is no %s", page, m[1])
+				}
+			}
+		}
+	}
+}
+
+// rowsShown returns the rows of the tables that say what shows each.
+func rowsShown(t *testing.T, page string) (rows []string) {
+	t.Helper()
+	doc, err := os.ReadFile(filepath.Join(root, "docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(doc), "\n## Rules that hold, and what shows them\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	var tests []string
-	for _, pkg := range []string{"act", "chaostest", "plan", "workflow"} {
+	inside := false
+	for line := range strings.SplitSeq(strings.ReplaceAll(string(doc), "\r\n", "\n"), "\n") {
+		switch {
+		case strings.HasSuffix(line, "| shown by |"):
+			inside = true
+		case !strings.HasPrefix(line, "|"):
+			inside = false
+		case inside && !strings.HasPrefix(line, "| ---"):
+			rows = append(rows, line)
+		}
+	}
+	return rows
+}
+
+// testBodies returns the functions of the packages' tests, each from its name on.
+func testBodies(t *testing.T, packages ...string) (bodies []string) {
+	t.Helper()
+	for _, pkg := range packages {
 		files, err := filepath.Glob(filepath.Join(root, "internal", pkg, "*_test.go"))
 		if err != nil {
 			t.Fatal(err)
@@ -27,39 +66,23 @@ func TestRulesAreShown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tests = append(tests, strings.Split(string(data), "\nfunc ")...)
+			bodies = append(bodies, strings.Split(string(data), "\nfunc ")...)
 		}
 	}
-	rows, names := 0, regexp.MustCompile("`([^`]+)`")
-	for line := range strings.SplitSeq(section, "\n") {
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| rule ") || strings.HasPrefix(line, "| ---") {
-			continue
-		}
-		rows++
-		cells := strings.Split(line, " | ")
-		shown := names.FindAllStringSubmatch(cells[len(cells)-1], -1)
-		if len(cells) != 2 || len(shown) == 0 {
-			t.Errorf("nothing shows: %s", line)
-		}
-		for _, m := range shown {
-			name, sub, isCase := strings.Cut(m[1], ": ")
-			if !strings.HasPrefix(name, "Test") {
-				if _, err := os.Stat(filepath.Join(root, "cmd", "git-wf", "testdata", "script", name+".txtar")); err != nil {
-					t.Error(err)
-				}
-				continue
-			}
-			found := false
-			for _, body := range tests {
-				found = found || strings.HasPrefix(body, name+"(") && (!isCase || strings.Contains(body, `"`+sub+`"`))
-			}
-			if !found {
-				t.Errorf("there is no %s", m[1])
-			}
+	return bodies
+}
+
+// isShown reports whether there is a script of this name, or a test, with the case behind its colon.
+func isShown(tests []string, name string) bool {
+	test, sub, isCase := strings.Cut(name, ": ")
+	if !strings.HasPrefix(test, "Test") {
+		_, err := os.Stat(filepath.Join(root, "cmd", "git-wf", "testdata", "script", test+".txtar"))
+		return err == nil
+	}
+	for _, body := range tests {
+		if strings.HasPrefix(body, test+"(") && (!isCase || strings.Contains(body, `"`+sub+`"`)) {
+			return true
 		}
 	}
-	const least = 30
-	if rows < least {
-		t.Errorf("docs/workflows.md has %d rules", rows)
-	}
+	return false
 }
