@@ -29,7 +29,7 @@ const (
 // attempt is how one who makes something may reply.
 var attempt = []ResultType{Artifact, NeedsInput, Noop, Error}
 
-// roles is the table of roles, in the order of docs/prompts.md.
+// roles is the table of roles, in the order of docs/format/prompts.md.
 var roles = [...]roleRow{
 	{RolePlan, "plan", RolePlan, true, true, attempt},
 	{RolePlanReview, "check", RolePlan, true, false, []ResultType{Review, Error}},

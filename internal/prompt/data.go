@@ -10,7 +10,7 @@ import (
 // other string of Data is printed on one line, except Contract and Way.
 type Text string
 
-// Data is everything that a prompt can hold. The table in docs/prompts.md says which fields each role has. An agent
+// Data is everything that a prompt can hold. docs/format/prompts.md has these fields and comments. An agent
 // learns only what a template prints.
 type Data struct {
 	PlanID   plan.ID

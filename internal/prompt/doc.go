@@ -6,5 +6,5 @@
 // about it: a reviewer must not see that. It reads only templates, from an fs.FS; the same data, templates and budget
 // make the same prompt.
 //
-// The specification, and every field that a template can use, is docs/prompts.md.
+// The specification, and every field that a template can use, is docs/format/prompts.md.
 package prompt

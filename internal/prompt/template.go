@@ -50,7 +50,7 @@ func (e *TemplateError) Error() string { return e.text }
 // Exit returns what to do about the file.
 func (e *TemplateError) Exit() (int, string) {
 	return fault.ExitUsage, "mend " + e.File +
-		", or remove it to get the built-in one; docs/prompts.md lists what a template can use"
+		", or remove it to get the built-in one; docs/format/prompts.md lists what a template can use"
 }
 
 // functions are what templates can call besides text/template's own functions.
