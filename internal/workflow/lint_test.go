@@ -102,7 +102,7 @@ func TestLintCodes(t *testing.T) {
 	_, section, _ := strings.Cut(string(data), "## What lint finds")
 	section, _, _ = strings.Cut(section, "\n## ")
 	const least = 20
-	codes := regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|").FindAllStringSubmatch(section, -1)
+	codes := regexp.MustCompile("(?m)^- `([a-z-]+)`: ").FindAllStringSubmatch(section, -1)
 	if len(codes) < least {
 		t.Errorf("docs/workflows.md lists %d codes", len(codes))
 	}
