@@ -36,7 +36,8 @@ func TestBenchmarks(t *testing.T) {
 	}
 	z := sizes{
 		files: 300, bundle: 25, commits: 1, history: 53, landings: 3, verifies: 1, moves: 1, tags: 12, fetches: 1,
-		tasks: 3, runs: 1, planTasks: 50, statuses: 1, scales: 1, events: 60, large: 3, many: 40, attempts: 1, changes: 3, landed: 1, flow: 3, flows: 1,
+		tasks: 3, runs: 1, planTasks: 50, statuses: 1, scales: 1, events: 60, large: 3, many: 40, attempts: 1, changes: 3,
+		landed: 1, flow: 3, flows: 1,
 	}
 	for _, b := range benchmarks {
 		r, err := b.run(ctx, l, z)
@@ -119,31 +120,83 @@ func TestQuotients(t *testing.T) {
 }
 
 // What a command adds is the median of the differences, not the difference of the medians.
-func TestMarkdown(t *testing.T) {
+func TestAdded(t *testing.T) {
 	const ms = time.Millisecond
 	plain := &contestant{name: "plain", memory: 7 << 20, wall: []time.Duration{1 * ms, 8 * ms, 9 * ms},
 		cpu: []time.Duration{ms}}
 	hooked := &contestant{name: "hooked", over: plain, wall: []time.Duration{2 * ms, 9 * ms, 30 * ms},
 		cpu: []time.Duration{ms}}
-	r := report{
-		title:  "gate: how long: so long",
-		rows:   []*contestant{plain, hooked, {name: "lefthook", absent: true, over: plain}},
-		ratios: []ratio{compare("hooked / plain", 2, hooked, plain)},
+	want := [][]string{
+		{"time", "added", "fastest", "user+sys", "memory", ""},
+		{"8.0 ms", "", "1.0 ms", "1.0 ms", "7 MB", "plain"},
+		{"9.0 ms", "1.0 ms", "2.0 ms", "1.0 ms", "-", "hooked"},
+		{"-", "-", "-", "-", "-", "lefthook: not installed"},
 	}
-	want := `**gate**: how long: so long
-
-| time | added | fastest | user+sys | memory |  |
-| --: | --: | --: | --: | --: | :-- |
-| 8.0 ms |  | 1.0 ms | 1.0 ms | 7 MB | plain |
-| 9.0 ms | 1.0 ms | 2.0 ms | 1.0 ms | - | hooked |
-| - | - | - | - | - | lefthook: not installed |
-
-| ratio | goal | user+sys |  |
-| --: | --: | --: | :-- |
-| 1.12 | <= 2.00 | 1.00 | hooked / plain: met |
-`
-	if diff := cmp.Diff(want, r.Markdown()); diff != "" {
+	r := report{rows: []*contestant{plain, hooked, {name: "lefthook", absent: true, over: plain}}}
+	if diff := cmp.Diff(want, r.times()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A page keeps the rows of what was not measured, and gets a row for each ratio with a goal of what was.
+func TestPage(t *testing.T) {
+	took := func(d ...time.Duration) *contestant { return &contestant{wall: d, cpu: d} }
+	r := report{title: "verify: how long: so long", ratios: []ratio{
+		compare("ours / theirs", 2, took(5), took(2)), compare("no goal", 0, took(9), took(1)),
+		compare("fast / slow", 2, took(5), took(5)), compare("not here", 1, took(2), &contestant{absent: true}),
+	}}
+	const after = "\nWhat follows.\n"
+	page, err := r.intoPage("# Page\n\n" + pageHead + "| run | a / b | 1.00 | 0.50 |\n| verify | old | 1.00 | 1.00 |\n" + after)
+	want := "# Page\n\n" + pageHead + "| verify | ours / theirs | 2.00 | 2.50, missed |\n" +
+		"| verify | fast / slow | 2.00 | 1.00 |\n| run | a / b | 1.00 | 0.50 |\n" + after
+	if diff := cmp.Diff(want, page); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+	if _, err := r.intoPage("# Page\n"); err == nil {
+		t.Error("a page without the table is written")
+	}
+}
+
+// The table of docs/performance.md is what the benchmarks write: the page survives being written, and each row says what
+// a ratio is called today.
+func TestPageOfDocs(t *testing.T) {
+	data, err := os.ReadFile("../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(data), "\r\n", "\n")
+	if again, err := (report{title: "none"}).intoPage(page); err != nil || again != page {
+		t.Errorf("the page is not as it is written: %v %s", err, cmp.Diff(page, again))
+	}
+	var source strings.Builder
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source.Write(text)
+	}
+	_, table, _ := strings.Cut(page, pageHead)
+	rows := 0
+	for line := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(line, " | ")
+		if len(cells) != 4 {
+			break
+		}
+		rows++
+		_, other, _ := strings.Cut(cells[1], " / ")
+		other, _, _ = strings.Cut(other, ", ")
+		if !strings.Contains(source.String(), " / "+other) {
+			t.Errorf("no benchmark compares %q", cells[1])
+		}
+	}
+	const least = 20
+	if rows < least {
+		t.Errorf("the table has %d rows", rows)
 	}
 }
 

@@ -43,17 +43,17 @@ func benchGate(ctx context.Context, l *lab, z sizes) (report, error) {
 	alone := &contestant{name: "the probe alone", dir: s.dir, args: probe, before: func(ctx context.Context) error {
 		return s.ready(ctx, noHooks, oneFile)
 	}}
-	none := s.commit("(a) git commit, no hook", noHooks, oneFile, nil)
-	zero := s.commit("(b) a pre-commit hook that is exit 0", idle, oneFile, none)
-	gate := s.commit("(c) the gate, nothing protected staged: "+lenient, lenient, oneFile, none)
-	gateStrict := s.commit("(c) the gate, nothing protected staged: "+strict+", which is strict", strict, oneFile, none)
-	other := s.commit("(e) lefthook, one job: true", lefthook, oneFile, none)
+	none := s.commit("git commit, no hook", noHooks, oneFile, nil)
+	zero := s.commit("a pre-commit hook that is exit 0", idle, oneFile, none)
+	gate := s.commit("the gate, nothing protected staged: "+lenient, lenient, oneFile, none)
+	gateStrict := s.commit("the gate, nothing protected staged: "+strict+", which is strict", strict, oneFile, none)
+	other := s.commit("lefthook, one job: true", lefthook, oneFile, none)
 	other.absent, other.env = left == "", []string{"LEFTHOOK_BIN=" + left}
-	bare := s.commit("(a) git commit of the bundle, no hook", noHooks, bundle, nil)
-	full := s.commit("(d) the gate, the bundle staged: "+lenient, lenient, bundle, bare)
-	fullStrict := s.commit("(d) the gate, the bundle staged: "+strict+", which judges it twice", strict, bundle, bare)
-	script := s.commit("(f) byhand.sh, a process or two for each file", each, bundle, bare)
-	batch := s.commit("(f) byhand.sh, all files at once", together, bundle, bare)
+	bare := s.commit("git commit of the bundle, no hook", noHooks, bundle, nil)
+	full := s.commit("the gate, the bundle staged: "+lenient, lenient, bundle, bare)
+	fullStrict := s.commit("the gate, the bundle staged: "+strict+", which judges it twice", strict, bundle, bare)
+	script := s.commit("byhand.sh, a process or two for each file", each, bundle, bare)
+	batch := s.commit("byhand.sh, all files at once", together, bundle, bare)
 	rows := []*contestant{alone, none, zero, gate, gateStrict, other, bare, full, fullStrict, script, batch}
 	if err := l.measure(ctx, z.commits, rows...); err != nil {
 		return report{}, err
@@ -63,14 +63,14 @@ func benchGate(ctx context.Context, l *lab, z sizes) (report, error) {
 			z.files, z.bundle, len(pageLines(z.bundle, pagesEach)), z.commits),
 		rows: rows,
 		ratios: []ratio{
-			compare("(c) - (b) / the probe", 1.2, more(zero, gate), alone),
-			compare("(c) strict - (b) / the probe", 0, more(zero, gateStrict), alone),
-			compare("(c) - (a) / the probe", 2, gate.added(), alone).below(),
-			compare("(c) / (e), of what is added", 1, gate.added(), other.added()).below(),
-			compare("(c) strict / (e), of what is added", 1, gateStrict.added(), other.added()).below(),
-			compare("(d) / (f) file by file, of what is added", 1.0/5, full.added(), script.added()),
-			compare("(d) strict / (f) file by file, of what is added", 1.0/5, fullStrict.added(), script.added()),
-			compare("(d) / (f) all at once, of what is added", 0, full.added(), batch.added()),
+			compare("what the gate adds to an empty hook / one git command", 1.2, more(zero, gate), alone),
+			compare("what the strict gate adds to an empty hook / one git command", 0, more(zero, gateStrict), alone),
+			compare("what the gate adds to a commit / one git command", 2, gate.added(), alone).below(),
+			compare("what the gate adds / what lefthook adds", 1, gate.added(), other.added()).below(),
+			compare("what the strict gate adds / what lefthook adds", 1, gateStrict.added(), other.added()).below(),
+			compare("what judging a bundle adds / what a script adds", 1.0/5, full.added(), script.added()),
+			compare("what judging a bundle twice adds / what a script adds", 1.0/5, fullStrict.added(), script.added()),
+			compare("what judging a bundle adds / what a script adds that sums all files at once", 0, full.added(), batch.added()),
 		},
 	}, nil
 }

@@ -53,7 +53,7 @@ func benchHistory(ctx context.Context, l *lab, z sizes) (report, error) {
 		title: fmt.Sprintf("history: %d events in a plan of %d tasks; medians of %d. A packed event has %d bytes beyond its deliverable", z.events, tasks, z.statuses, size),
 		rows:  []*contestant{short, long, theirs, ours},
 		ratios: []ratio{
-			compare("status, a hundred times the events", 1.1, long, short),
+			compare("status of the long history / of a short one", 1.1, long, short),
 			compare("log / git log", 0, ours, theirs),
 			within("log / 50 ms", median(ours.wall), 50*time.Millisecond),
 			within("bytes of a packed event / 900", size, 900),

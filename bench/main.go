@@ -92,7 +92,7 @@ func main() {
 	checkout := flag.String("checkout", "", "attempt: measure nothing, but make one checkout of this repository")
 	dir := flag.String("dir", "", "make the repositories below this directory (default: the system's for temporary files)")
 	program := flag.String("git-wf", "", "measure this program instead of building one")
-	markdown := flag.Bool("markdown", false, "print the tables in Markdown, as README.md has them")
+	page := flag.String("page", "", "write each ratio that has a goal into the table of this file, docs/performance.md")
 	picture := flag.String("plot", "", "growth: draw the curves into this SVG file")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run ./bench [flags] [%s]\n", strings.Join(benchmarkNames(), "] ["))
@@ -105,12 +105,12 @@ func main() {
 		}
 		return
 	}
-	if err := start(*dir, *program, *picture, *markdown, z, flag.Args()); err != nil {
+	if err := start(*dir, *program, *picture, *page, z, flag.Args()); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func start(dir, program, picture string, markdown bool, z sizes, names []string) error {
+func start(dir, program, picture, page string, z sizes, names []string) error {
 	for _, name := range names {
 		if !slices.Contains(benchmarkNames(), name) {
 			return fmt.Errorf("%s: no such benchmark; expected %s", name, strings.Join(benchmarkNames(), ", "))
@@ -123,12 +123,13 @@ func start(dir, program, picture string, markdown bool, z sizes, names []string)
 		return err
 	}
 	defer l.remove()
-	text := report.String
-	if markdown {
-		text = report.Markdown
-	}
 	return measureAll(ctx, log.Writer(), l, z, names, func(r report) error {
-		fmt.Print("\n", text(r))
+		fmt.Print("\n", r)
+		if page != "" {
+			if err := writePage(page, r); err != nil {
+				return err
+			}
+		}
 		if picture == "" || len(r.curves) == 0 {
 			return nil
 		}

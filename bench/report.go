@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -31,20 +32,56 @@ func (r report) String() string {
 	return b.String()
 }
 
-// Markdown formats the report as in README.md.
-func (r report) Markdown() string {
-	var b strings.Builder
-	name, text, _ := strings.Cut(r.title, ": ")
-	fmt.Fprintf(&b, "**%s**: %s\n", name, text)
-	for _, table := range [][][]string{r.times(), r.quotients()} {
-		columns := len(table[0])
-		table = slices.Insert(slices.Clone(table), 1, append(slices.Repeat([]string{"--:"}, columns-1), ":--"))
-		b.WriteString("\n")
-		for _, row := range table {
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
+// writePage replaces the rows of the report's benchmark in the table of a page; those of others stay as they are. A row
+// is a ratio that has a goal.
+func writePage(file string, r report) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	text, err := r.intoPage(string(data))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return os.WriteFile(file, []byte(text), 0o666)
+}
+
+const pageHead = "| benchmark | compared | at most | measured |\n| --- | --- | --: | --: |\n"
+
+// intoPage returns the page with the report's rows in its table, in the order of the benchmarks.
+func (r report) intoPage(page string) (string, error) {
+	before, rest, found := strings.Cut(page, pageHead)
+	if !found {
+		return "", fmt.Errorf("no table begins with %q", pageHead)
+	}
+	name, _, _ := strings.Cut(r.title, ": ")
+	rows := map[string][]string{}
+	for {
+		line, after, _ := strings.Cut(rest, "\n")
+		cells := strings.Split(line, " | ")
+		if !strings.HasPrefix(line, "| ") || len(cells) != 4 {
+			break
+		}
+		of := strings.TrimPrefix(cells[0], "| ")
+		rows[of], rest = append(rows[of], line), after
+	}
+	rows[name] = nil
+	for _, q := range r.ratios {
+		if q.goal > 0 && !q.absent {
+			missed := ""
+			if !q.met() {
+				missed = ", missed"
+			}
+			rows[name] = append(rows[name], fmt.Sprintf("| %s | %s | %.2f | %.2f%s |", name, q.what, q.goal, q.wall, missed))
 		}
 	}
-	return b.String()
+	var table strings.Builder
+	for _, b := range benchmarks {
+		for _, row := range rows[b.name] {
+			table.WriteString(row + "\n")
+		}
+	}
+	return before + pageHead + table.String() + rest, nil
 }
 
 // times returns the rows of the first table, with its head. A column shows what was added if anything has a baseline.

@@ -59,8 +59,8 @@ func benchStrict(ctx context.Context, l *lab, z sizes) (report, error) {
 			return report{}, err
 		}
 		r.rows = append(r.rows, each...)
-		r.ratios = append(r.ratios, compare(m.name+", strict mode / exit 0", 1.35, each[3], each[1]))
-		r.ratios = append(r.ratios, compare(m.name+", strict mode / one question", 0, each[3], each[2]))
+		r.ratios = append(r.ratios, compare(m.name+", strict mode / a hook that is exit 0", 1.35, each[3], each[1]))
+		r.ratios = append(r.ratios, compare(m.name+", strict mode / a hook that asks git once", 0, each[3], each[2]))
 	}
 	return r, l.isStrict(ctx, dirs[4])
 }
