@@ -36,6 +36,8 @@ func explain(err error) (code int, hint string) {
 		return f.Exit()
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fault.ExitUsage, "look at who owns the directory, and who may write there"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EMFILE):
+		return fault.ExitRefused, "df shows what room there is, ulimit -a the limits; then the same command again"
 	}
 	return fault.ExitRefused, ""
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/threeway"
@@ -59,16 +60,19 @@ func (s *Store) Advance(ctx context.Context, branch string, from, to plan.OID) e
 func inTheWay(branch string, err error) error {
 	var g *GitError
 	var locked *LockedError
-	if !errors.As(err, &g) || g.ExitCode < 0 {
+	if !errors.As(err, &g) {
 		return err
 	}
 	if errors.As(err, &locked) {
 		return fmt.Errorf("%s did not move: %w", branch, err)
 	}
-	_, after, _ := strings.Cut(err.Error(), g.Error()) // what could not be taken back
-	return fault.Refused("git wf land, once that is out of the way", "%s did not move: %s%s", branch,
-		strings.TrimSpace(plain.Text(g.Stderr)), plain.Text(after))
+	text := strings.TrimPrefix(err.Error(), "git "+subcommand(g.Args)+": ") // with what became of the files
+	text = gitPrefix.Get().ReplaceAllString(text, "")
+	return fault.Refused("git wf land, once that is out of the way", "%s did not move: %s", branch, plain.Text(text))
 }
+
+// gitPrefix begins an error of git's.
+var gitPrefix = pattern.Compile(`(?m)^(error|fatal): `)
 
 // ErrBranchMoved: somebody else moved the branch first. Judge anew on its new tip.
 var ErrBranchMoved = fault.Refused("git wf land", "the branch moved while the changes were tried")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,7 +42,7 @@ func (s *Store) mergeMarked(ctx context.Context, dir string, from, to plan.OID) 
 		if killed := (move{s, dir, from, plan.OID(is)}); was == string(from) && isOID(killed.to) {
 			changed, err := killed.changed(ctx)
 			if err == nil {
-				err = killed.takeBack(ctx, changed)
+				_, err = killed.takeBack(ctx, changed)
 			}
 			if err != nil {
 				return err
@@ -66,11 +67,15 @@ func (s *Store) mergeMarked(ctx context.Context, dir string, from, to plan.OID) 
 		// What was there before is the user's, though it looks like git's.
 		mine := slices.DeleteFunc(changed, func(f changedFile) bool { return sameFile(f.was, lstat(m.file(f.path))) })
 		head, lookErr := s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"rev-parse", "HEAD"}})
+		back := false
 		if lookErr == nil && strings.TrimSpace(string(head)) == string(from) {
-			lookErr = m.takeBack(ctx, mine)
+			back, lookErr = m.takeBack(ctx, mine)
 		}
 		if lookErr != nil {
 			return fmt.Errorf("%w\nwhat was written is still there; git wf land takes it back: %w", err, lookErr)
+		}
+		if back { // git does not say why it could not write
+			err = fmt.Errorf("%w\nwhat was written is taken back; df shows whether the disk is full", err)
 		}
 	}
 	if removeErr := os.Remove(mark); err == nil && !errors.Is(removeErr, fs.ErrNotExist) {
@@ -112,13 +117,14 @@ func (m *move) changed(ctx context.Context) (all []changedFile, err error) {
 	return all, err
 }
 
-// takeBack restores the files and index entries of a commit where git has put those of another.
-func (m *move) takeBack(ctx context.Context, changed []changedFile) error {
+// takeBack restores the files and index entries of a commit where git has put those of another. It
+// reports whether there were any.
+func (m *move) takeBack(ctx context.Context, changed []changedFile) (any bool, err error) {
 	var back, made []string
 	for _, f := range changed {
-		ours, err := m.s.written(ctx, m.dir, m.to, f.how, f.path)
+		ours, err := m.written(ctx, f)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if !ours {
 			continue
@@ -128,38 +134,54 @@ func (m *move) takeBack(ctx context.Context, changed []changedFile) error {
 		}
 	}
 	if len(back) == 0 {
-		return nil
+		return false, nil
 	}
-	for _, path := range made { // first: the index needs room
-		if err := os.Remove(m.file(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+	for _, name := range made { // first: the index needs room
+		if err := os.Remove(m.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		for dir := path.Dir(name); ; dir = path.Dir(dir) {
+			if st := lstat(m.file(dir)); st == nil || !st.IsDir() || os.Remove(m.file(dir)) != nil { // others are there
+				break
+			}
 		}
 	}
 	list := strings.Join(back, "\x00") + "\x00"
-	_, err := m.git(ctx, list, "reset", "-q", "--pathspec-from-file=-", "--pathspec-file-nul", string(m.from))
+	_, err = m.git(ctx, list, "reset", "-q", "--pathspec-from-file=-", "--pathspec-file-nul", string(m.from))
 	if err != nil {
-		return err
+		return true, err
 	}
 	kept := slices.DeleteFunc(back, func(path string) bool { return slices.Contains(made, path) })
 	_, err = m.git(ctx, strings.Join(kept, "\x00"), "checkout-index", "-q", "-f", "-u", "-z", "--stdin")
-	return err
+	return true, err
 }
 
 // written reports whether a file is what git writes for a commit on the way there: all of it, its beginning, or nothing
 // where there was a file before.
-func (s *Store) written(ctx context.Context, dir string, to plan.OID, how, path string) (bool, error) {
-	name := filepath.Join(dir, filepath.FromSlash(path))
+func (m *move) written(ctx context.Context, f changedFile) (bool, error) {
+	name := m.file(f.path)
 	info, err := os.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil // an added one may still be in the index
-	case err != nil || how == "D" || !info.Mode().IsRegular():
+	}
+	if err != nil || f.how == "D" {
 		return false, err
 	}
-	have, err := os.ReadFile(name)
+	link := info.Mode().Type() == fs.ModeSymlink
+	var have []byte
+	switch {
+	case link:
+		var target string
+		target, err = os.Readlink(name)
+		have = []byte(filepath.ToSlash(target))
+	case info.Mode().IsRegular():
+		have, err = os.ReadFile(name)
+	default:
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
-	want, err := s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"cat-file", "--filters", string(to) + ":" + path}})
-	return err == nil && bytes.HasPrefix(want, have), ctx.Err()
+	want, err := m.s.GitIn(ctx, Invocation{Dir: m.dir, Args: []string{"cat-file", "--filters", string(m.to) + ":" + f.path}})
+	return err == nil && bytes.HasPrefix(want, have) && (!link || len(want) == len(have)), ctx.Err()
 }
