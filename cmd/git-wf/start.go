@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -90,36 +89,52 @@ func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine
 	if dir == "" {
 		b.Directory = filepath.Clean(store.WorkTree()) + "." + name
 	}
-	tip, err := store.CommitOf(ctx, "refs/heads/"+b.Branch)
-	if err == nil && tip != "" {
-		begun, err := store.Git(ctx, "for-each-ref", "--format=%(worktreepath)", "refs/heads/"+b.Branch)
-		if err == nil && begun != "" {
-			_, err = store.Git(ctx, "-C", begun, "symbolic-ref", "--quiet", "WORKFLOW_HEAD") // made last
-		}
-		if err != nil || begun == "" {
-			b.Commit, _, err = eng.Start(ctx, id, task, on)
-		}
-		if err != nil || tip != b.Commit {
-			return b, errors.Join(err,
-				fault.Refused("git worktree list; git worktree remove DIR and git branch -D "+b.Branch+" give it up",
-					"%s was begun already: branch %s is there", task, b.Branch))
-		}
-		// Whoever began was killed, and nobody has worked there.
-		_, _ = store.Git(ctx, "worktree", "remove", "--force", "--force", "--end-of-options", begun)
-		_, _ = store.Git(ctx, "worktree", "prune")
+	if b.Commit, b.Conflicts, err = eng.Start(ctx, id, task, on); err != nil {
+		return b, err
+	}
+	unlock, err := store.LockWorktree(ctx, "start")
+	if err != nil {
+		return b, err
+	}
+	defer unlock()
+	there, err := goesOn(ctx, store, task, b)
+	if err == nil && !there {
+		_, err = store.Git(ctx, "worktree", "add", "-q", "-B", b.Branch, "--end-of-options", b.Directory, string(b.Commit))
 	}
 	if err != nil {
 		return b, err
 	}
-	if b.Commit, b.Conflicts, err = eng.Start(ctx, id, task, on); err != nil {
-		return b, err
-	}
 	b.Conflicts = append([]string{}, b.Conflicts...)
-	if _, err := store.Git(ctx, "worktree", "add", "-q", "-B", b.Branch, "--end-of-options", b.Directory,
-		string(b.Commit)); err != nil {
-		return b, err
-	}
 	// Each worktree has an active plan of its own.
 	_, err = store.Git(ctx, "-C", b.Directory, "symbolic-ref", "WORKFLOW_HEAD", gitstore.RefName(id))
 	return b, err
+}
+
+// goesOn reports whether a start that was killed has made the worktree. What it has only begun is
+// removed, and a task that was begun otherwise is refused.
+func goesOn(ctx context.Context, store *gitstore.Store, task plan.TaskID, b begunWorktree) (there bool, err error) {
+	ref := "refs/heads/" + b.Branch
+	tip, err := store.CommitOf(ctx, ref)
+	if err != nil {
+		return false, err
+	}
+	list, err := store.Worktrees(ctx)
+	if err != nil {
+		return false, err
+	}
+	begun := tip != "" && tip != b.Commit
+	for _, w := range list {
+		switch here := filepath.Clean(w.Dir) == b.Directory; {
+		case here && w.Begun:
+			_, err = store.Git(ctx, "worktree", "remove", "--force", "--force", "--end-of-options", w.Dir)
+		case w.Branch == ref:
+			_, noPlan := store.Git(ctx, "-C", w.Dir, "symbolic-ref", "--quiet", "WORKFLOW_HEAD") // made last
+			there, begun = here, begun || !here || noPlan == nil
+		}
+	}
+	if begun {
+		err = fault.Refused("git worktree list; git worktree remove DIR and git branch -D "+b.Branch+" give it up",
+			"%s was begun already: branch %s is there", task, b.Branch)
+	}
+	return there, err
 }

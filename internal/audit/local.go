@@ -62,30 +62,19 @@ func (s *surroundings) pointers() error {
 	return s.ctx.Err()
 }
 
-// worktrees lists the working trees that are there. What git prints is one line each, and a path with a newline in it
-// can't be told apart: it is left out.
-func (s *surroundings) worktrees() ([]worktree, error) {
-	out, err := s.store.Git(s.ctx, "worktree", "list", "--porcelain")
+// worktrees lists the working trees that are there, with their directories in git's.
+func (s *surroundings) worktrees() (all []worktree, err error) {
+	list, err := s.store.Worktrees(s.ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the working trees: %w", err)
 	}
 	dirs := s.adminDirs()
-	var all []worktree
-	for _, block := range strings.Split(out, "\n\n") {
-		var w worktree
-		for line := range strings.Lines(block) {
-			key, value, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
-			if key == "worktree" {
-				w.dir = value
-			}
-		}
-		if len(all) == 0 {
-			w.gitDir = s.store.CommonDir() // the main one comes first
-		} else {
-			w.gitDir = dirs[filepath.Clean(w.dir)]
-			if _, err := os.Stat(w.dir); errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
+	for i, listed := range list {
+		w := worktree{dir: listed.Dir, gitDir: dirs[filepath.Clean(listed.Dir)]}
+		if i == 0 {
+			w.gitDir = s.store.CommonDir()
+		} else if _, err := os.Stat(w.dir); errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
 		if w.gitDir != "" {
 			all = append(all, w)

@@ -79,18 +79,35 @@ var ErrBranchMoved = fault.Refused("git wf land", "the branch moved while the ch
 
 // worktreeOf returns the worktree that has a branch checked out, "" if none has.
 func (s *Store) worktreeOf(ctx context.Context, ref string) (string, error) {
+	out, err := s.GitIn(ctx, Invocation{Args: []string{"for-each-ref", "--format=%(worktreepath)", ref}})
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// Worktree is a working tree as git lists it.
+type Worktree struct {
+	Dir    string
+	Branch string // the name of its ref, "" if it is detached
+	Begun  bool   // git worktree add has not finished, or was killed
+}
+
+// Worktrees lists the working trees, the main one first. A path with a newline in it can't be told apart.
+func (s *Store) Worktrees(ctx context.Context) (all []Worktree, err error) {
 	out, err := s.Git(ctx, "worktree", "list", "--porcelain")
-	dir := ""
-	for line := range strings.Lines(out) {
-		key, value, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
-		switch {
-		case key == "worktree":
-			dir = value
-		case key == "branch" && value == ref:
-			return dir, err
+	for block := range strings.SplitSeq(out, "\n\n") {
+		var w Worktree
+		for line := range strings.Lines(block) {
+			switch key, value, _ := strings.Cut(strings.TrimRight(line, "\n"), " "); key {
+			case "worktree":
+				w.Dir = value
+			case "branch":
+				w.Branch = value
+			case "locked":
+				w.Begun = value == "initializing"
+			}
 		}
+		all = append(all, w)
 	}
-	return "", err
+	return all, err
 }
 
 // busyBranch says what a worktree is doing with a branch that must not move meanwhile.
