@@ -30,6 +30,10 @@ func (d *disk) resize(bytes int64) error {
 	return unix.Mount("chaos", d.dir, "tmpfs", unix.MS_REMOUNT, size(bytes))
 }
 
+func (d *disk) readOnly() error {
+	return unix.Mount("chaos", d.dir, "tmpfs", unix.MS_REMOUNT|unix.MS_RDONLY, "")
+}
+
 func (d *disk) used() (int64, error) {
 	var st unix.Statfs_t
 	err := unix.Statfs(d.dir, &st)
@@ -106,6 +110,26 @@ func (s *Stages) FullDisk(ctx context.Context, step Step, left int64) error {
 	return s.CarryOn(ctx, r)
 }
 
+// ReadOnly lands on a disk that can't be written, and again when it can.
+func (l *Landing) ReadOnly(ctx context.Context) (said *Outcome, err error) {
+	full, err := l.onFullDisk(&Repo{Lab: l.Lab, Dir: l.Dir, Env: l.Env}, largeDisk/2)
+	if err != nil {
+		return nil, err
+	}
+	defer full.close()
+	before, err := full.Git(ctx, "rev-parse", "main")
+	if err == nil {
+		err = full.disk.readOnly()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if said, err = full.WF(ctx, "land"); err != nil {
+		return said, err
+	}
+	return said, errors.Join(full.makeRoom(), l.again(ctx, full.Repo, before))
+}
+
 // FullDisk lands on a disk with this many bytes left: the branch and the files are as before, or all has landed. With
 // room again, landing finishes.
 func (l *Landing) FullDisk(ctx context.Context, left int64) (said *Outcome, err error) {
@@ -131,6 +155,9 @@ func (l *Landing) FullDisk(ctx context.Context, left int64) (said *Outcome, err 
 	status, err := r.Git(ctx, "status", "--porcelain")
 	if err != nil || status != landingStatus {
 		return said, fmt.Errorf("with the disk full the worktree became %q: %w\n%s", status, err, said)
+	}
+	if _, err := os.Lstat(filepath.Join(r.Dir, "src")); said.Exit != 0 && err == nil {
+		return said, fmt.Errorf("a directory is left behind by %s", said)
 	}
 	return said, l.again(ctx, r, before)
 }

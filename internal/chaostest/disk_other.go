@@ -15,3 +15,6 @@ func (*Stages) FullDisk(context.Context, Step, int64) error { return ErrNoMount 
 
 // FullDisk fails with ErrNoMount.
 func (*Landing) FullDisk(context.Context, int64) (*Outcome, error) { return nil, ErrNoMount }
+
+// ReadOnly fails with ErrNoMount.
+func (*Landing) ReadOnly(context.Context) (*Outcome, error) { return nil, ErrNoMount }

@@ -172,7 +172,9 @@ type Outcome struct {
 	Args     []string
 	Exit     int // the exit code, or -1 if it was killed
 	Out, Err string
-	Calls    []*Call // the traced calls, if any
+	Took     time.Duration
+	Word     time.Duration // until the first word on standard error
+	Calls    []*Call       // the traced calls, if any
 }
 
 // String shows the command and its output.
@@ -196,10 +198,12 @@ func (r *Repo) WF(ctx context.Context, args ...string) (*Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	cmd := r.command(ctx, args...)
-	var out, errs bytes.Buffer
+	var out bytes.Buffer
+	errs := words{began: time.Now()}
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
-	o := &Outcome{Args: args, Exit: cmd.ProcessState.ExitCode(), Out: out.String(), Err: errs.String()}
+	o := &Outcome{Args: args, Exit: cmd.ProcessState.ExitCode(), Out: out.String(), Err: errs.String(),
+		Took: time.Since(errs.began), Word: errs.first}
 	if ctx.Err() != nil {
 		return o, fmt.Errorf("git wf %s: %w\n%s", strings.Join(args, " "), ctx.Err(), o)
 	}
@@ -207,6 +211,20 @@ func (r *Repo) WF(ctx context.Context, args ...string) (*Outcome, error) {
 		return o, err
 	}
 	return o, nil
+}
+
+// words is what a command says, and how long it took to the first word.
+type words struct {
+	bytes.Buffer
+	began time.Time
+	first time.Duration
+}
+
+func (w *words) Write(p []byte) (int, error) {
+	if w.first == 0 {
+		w.first = time.Since(w.began)
+	}
+	return w.Buffer.Write(p)
 }
 
 func (r *Repo) command(ctx context.Context, args ...string) *exec.Cmd {

@@ -7,11 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 const landPlan = `title: Land
 tasks:
-  - {task_id: ONE-1, title: One, description: A file., estimated_person_days: 0.5, run: 'mkdir -p src; head -c 100000 /dev/zero | tr "\0" x >src/big.txt; echo one >src/one.txt; echo more >>README', deliverable_spec: &all {format: change, paths: ['**']}, acceptance_criteria: [{id: A1, statement: It is there., run: test -s src/one.txt}]}
+  - {task_id: ONE-1, title: One, description: A file., estimated_person_days: 0.5, run: 'mkdir -p src/deep; ln -s README link; echo deep >src/deep/one.txt; head -c 100000 /dev/zero | tr "\0" x >src/big.txt; echo one >src/one.txt; echo more >>README', deliverable_spec: &all {format: change, paths: ['**']}, acceptance_criteria: [{id: A1, statement: It is there., run: test -s src/one.txt}]}
   - {task_id: TWO-1, title: Two, description: A file., depends_on: [ONE-1], estimated_person_days: 0.5, run: 'echo two >src/two.txt; rm GONE', deliverable_spec: *all, acceptance_criteria: [{id: A1, statement: It is there., run: test -s src/two.txt}]}
 `
 
@@ -108,6 +109,37 @@ func (l *Landing) Kill(ctx context.Context, n int, who Victim) error {
 		return fail(err)
 	}
 	return nil
+}
+
+// FullAt lands on a disk that is full from the call n on: the branch and the files are as before, or all has landed.
+// With room again, landing finishes. hit is nil if the landing ended before that call.
+func (l *Landing) FullAt(ctx context.Context, n int) (said *Outcome, hit *Call, err error) {
+	r, err := l.Copy()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Remove()
+	before, err := r.Git(ctx, "rev-parse", "main")
+	if err != nil {
+		return nil, nil, err
+	}
+	full := Fault{Fail: syscall.ENOSPC}
+	said, err = r.WFTraced(func(c *Call) Fate {
+		if c.N < n || !full.hits(c) {
+			return Fate{}
+		}
+		if hit == nil {
+			hit = c
+		}
+		return Fate{Fail: full.Fail}
+	}, "land")
+	if err == nil {
+		err = errors.Join(r.sound(ctx), l.whole(ctx, r), l.again(ctx, r, before))
+	}
+	if err != nil {
+		err = fmt.Errorf("full at %v: %w\nbefore that: %s", hit, err, said)
+	}
+	return said, hit, err
 }
 
 // again lands once more, which must finish and record it all.

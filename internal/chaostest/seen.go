@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -17,7 +19,7 @@ type Sight struct {
 	Exit           int
 	Took           time.Duration
 	Said           []string // the lines with error, hint or waiting
-	Then           int      // exit code of the same command without the fault
+	Then           int      // exit code of the same command without the fault, where that was not checked already
 	Err            error    // what should not be
 }
 
@@ -102,18 +104,84 @@ func (s *Stages) Sights(ctx context.Context, tell func(Sight)) error {
 		}
 		tell(seen)
 	}
-	for _, left := range []int64{0, 40 << 10, 120 << 10} {
-		o, err := l.FullDisk(ctx, left)
-		if errors.Is(err, ErrNoMount) {
-			break
-		}
-		seen := Sight{Fault: fmt.Sprintf("the disk full, %d bytes left", left), Command: "land", Err: err}
+	told := func(name string, o *Outcome, err error) {
+		seen := Sight{Fault: name, Command: "land", Err: err}
 		if o != nil {
-			seen.Exit, seen.Said = o.Exit, toldLines(o)
+			seen.Exit, seen.Took, seen.Said = o.Exit, o.Took, l.toldLines(o)
 		}
 		tell(seen)
 	}
+	if o, err := l.ReadOnly(ctx); !errors.Is(err, ErrNoMount) {
+		told("a disk that can't be written", o, err)
+	}
+	for _, left := range []int64{0, 40 << 10, 120 << 10} {
+		if o, err := l.FullDisk(ctx, left); !errors.Is(err, ErrNoMount) {
+			told(fmt.Sprintf("the disk full, %d bytes left", left), o, err)
+		}
+	}
+	if err := l.fullAtEach(ctx, told); err != nil {
+		return err
+	}
+	if err := l.sixteen(ctx, told); err != nil {
+		return err
+	}
 	return s.manyFiles(ctx, tell)
+}
+
+// fullAtEach fills the disk at each call of a landing, and tells of those that a user sees differently.
+func (l *Landing) fullAtEach(ctx context.Context, told func(string, *Outcome, error)) error {
+	calls, err := l.Count()
+	if errors.Is(err, ErrNoTrace) {
+		return nil
+	}
+	seen := map[string]bool{}
+	for n := 1; n <= calls && ctx.Err() == nil; n++ {
+		o, hit, err := l.FullAt(ctx, n)
+		if hit == nil && err == nil {
+			break
+		}
+		key := fmt.Sprint(o.Exit, byChance.ReplaceAllString(numbers.ReplaceAllString(o.Err, "0"), "$1"))
+		if err != nil || !seen[key] {
+			told(fmt.Sprintf("the disk full from call %d of %d on, which is %s", n, calls, hit.Name), o, err)
+		}
+		seen[key] = true
+	}
+	return err
+}
+
+// numbers are what differs from call to call: names of temporary files, and object ids.
+var numbers = regexp.MustCompile(`[0-9a-f]{12,}|tmp_obj_\w+|repo-[0-9]+|[0-9]+`)
+
+// sixteen lands with 16 processes at once.
+func (l *Landing) sixteen(ctx context.Context, told func(string, *Outcome, error)) error {
+	r, err := l.Copy()
+	if err != nil {
+		return err
+	}
+	defer r.Remove()
+	before, err := r.Git(ctx, "rev-parse", "main")
+	if err != nil {
+		return err
+	}
+	var outcomes [16]*Outcome
+	var errs [16]error
+	var all sync.WaitGroup
+	for i := range outcomes {
+		all.Go(func() { outcomes[i], errs[i] = r.WF(ctx, "land") })
+	}
+	all.Wait()
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, o := range outcomes {
+		if key := fmt.Sprint(o.Exit, numbers.ReplaceAllString(o.Err, "0")); !seen[key] {
+			seen[key] = true
+			told("16 processes", o, nil)
+		}
+	}
+	told("16 processes, after them", outcomes[0], l.again(ctx, r, before))
+	return nil
 }
 
 func (l *Landing) sight(ctx context.Context, f fault) (Sight, error) {
@@ -126,17 +194,17 @@ func (l *Landing) sight(ctx context.Context, f fault) (Sight, error) {
 	if err := f.make(r); err != nil {
 		return seen, err
 	}
-	began := time.Now()
 	o, err := r.through(ctx, f.prefix, f.args...)
 	if err != nil {
 		return seen, err
 	}
-	seen.Took, seen.Exit, seen.Said = time.Since(began), o.Exit, toldLines(o)
+	seen.Took, seen.Exit, seen.Said = o.Took, o.Exit, r.toldLines(o)
 	if err := f.end(r); err != nil {
 		return seen, err
 	}
-	if o.Exit != 0 && len(seen.Said) == 0 {
-		seen.Err = fmt.Errorf("no word of what is wrong: %s", o)
+	const silence = 5 * time.Second
+	if o.Exit != 0 && len(seen.Said) == 0 || o.Took > silence && (o.Word == 0 || o.Word > silence) {
+		seen.Err = fmt.Errorf("no word of what is wrong, or after %s: %s", o.Word, o)
 	}
 	then, err := r.WF(ctx, f.args...)
 	if err != nil {
@@ -161,14 +229,14 @@ func (r *Repo) through(ctx context.Context, prefix string, args ...string) (*Out
 }
 
 // toldLines are the lines that say what is wrong, and what to do.
-func toldLines(o *Outcome) []string {
+func (r *Repo) toldLines(o *Outcome) []string {
 	const most = 8
 	var told []string
 	for line := range strings.Lines(o.Err) {
 		word, _, _ := strings.Cut(line, " ")
-		words := []string{"error:", "fatal:", "fatal", "hint:", "waiting", "interrupted"}
+		words := []string{"error:", "fatal:", "fatal", "hint:", "note:", "waiting", "checking", "interrupted"}
 		if len(told) < most && slices.Contains(words, strings.TrimSpace(word)) {
-			told = append(told, strings.TrimSpace(line))
+			told = append(told, strings.ReplaceAll(strings.TrimSpace(line), r.Lab.Dir, "LAB"))
 		}
 	}
 	return told
@@ -211,13 +279,12 @@ func (s *Stages) manyFiles(ctx context.Context, tell func(Sight)) error {
 		}
 	}
 	for _, args := range [][]string{{"init"}, {"plan", "-f", file}, {"trust", "--code"}, {"run"}, {"land"}, {"doctor"}} {
-		began := time.Now()
 		o, err := r.WF(ctx, args...)
 		if err != nil {
 			return err
 		}
-		seen := Sight{Fault: "100,000 files", Command: strings.Join(args, " "), Exit: o.Exit, Took: time.Since(began),
-			Said: toldLines(o)}
+		seen := Sight{Fault: "100,000 files", Command: strings.Join(args, " "), Exit: o.Exit, Took: o.Took,
+			Said: r.toldLines(o)}
 		if o.Exit != 0 {
 			seen.Err = errors.New(o.String())
 		}
