@@ -75,8 +75,6 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 		spec.Paths = changedPaths(snap.Plan)
 	}
 	switch {
-	case len(spec.Paths) > 0 && spec.Filename != "":
-		return usage("--deliverable and --path exclude each other: a task makes a file, or changes the repository")
 	case len(spec.Paths) > 0:
 		spec.Format = "change"
 	default:
@@ -109,9 +107,7 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 	d, err := eng.DraftFor(c.Context, snap.ID, r, "the plan with "+string(t.TaskID), data)
 	weights, werr := eng.Weights()
 	if err = errors.Join(err, werr); err == nil {
-		if !c.Bool("json") {
-			fmt.Fprintf(e.stdout, "%s: %s\n", t.TaskID, plain.Line(t.Title))
-		}
+		e.tell("%s: %s", t.TaskID, plain.Line(t.Title))
 		if c.Bool("dry-run") || plandoc.ReviewPlan(d.Plan, weights.Days).Verdict != plan.Approved { // it has no file
 			err = e.dryRun(c, eng, d, nil, again)
 		} else {

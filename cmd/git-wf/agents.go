@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,17 +115,16 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 		l.look(wrong)
 		lines = append(lines, l)
 	}
-	if c.Bool("json") {
-		return e.printJSON(lines)
-	}
 	first, second := 0, 0 // columns
 	for _, l := range lines {
 		first, second = max(first, terminal.Cells(plain.Line(l.Name))), max(second, terminal.Cells(l.about()))
 	}
-	for _, l := range lines {
-		e.printAgent(l, first, second)
-	}
-	return e.printRoles(c, store)
+	err = e.out(lines, func(w io.Writer) {
+		for _, l := range lines {
+			printAgent(w, l, first, second)
+		}
+	})
+	return errors.Join(err, e.printRoles(c, store))
 }
 
 // look records why an agent is not usable, unless err is nil.
@@ -154,21 +154,21 @@ func (l agentLine) about() string {
 	return plain.Line(about)
 }
 
-func (p printer) printAgent(l agentLine, first, second int) {
+func printAgent(w io.Writer, l agentLine, first, second int) {
 	state := "usable"
 	if !l.Usable {
 		state = "not usable: " + strings.TrimPrefix(l.WhyNot, plain.Line(l.Name)+": ")
 	}
-	fmt.Fprintf(p.stdout, "%s  %s  %s\n", padded(plain.Line(l.Name), first), padded(l.about(), second), state)
+	fmt.Fprintf(w, "%s  %s  %s\n", padded(plain.Line(l.Name), first), padded(l.about(), second), state)
 	if l.Writes != "" {
-		fmt.Fprintf(p.stdout, "%*s  %s\n", first, "", l.Writes)
+		fmt.Fprintf(w, "%*s  %s\n", first, "", l.Writes)
 	}
 	if l.Own {
-		fmt.Fprintf(p.stdout, "%*s  reviews what its own program makes, in other sessions; "+
+		fmt.Fprintf(w, "%*s  reviews what its own program makes, in other sessions; "+
 			"git config wf.reviewer AGENT sets another\n", first, "")
 	}
 	if l.Problem != nil {
-		fmt.Fprintf(p.stdout, "%*s  %s is %s; mend it: %s\n", first, "", plain.Line(l.Problem.Setting),
+		fmt.Fprintf(w, "%*s  %s is %s; mend it: %s\n", first, "", plain.Line(l.Problem.Setting),
 			shownValue(l.Problem.Value), plain.Line(l.Problem.Mend))
 	}
 }

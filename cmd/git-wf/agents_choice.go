@@ -69,7 +69,7 @@ func below(worktree, program string) bool {
 // askAgent asks which of several agents makes plans and does the work. An empty answer takes the first.
 func (e *env) askAgent(c *cli.Context, set *agent.Set, names []string, otherwise string) (string, error) {
 	list := strings.Join(names, ", ")
-	if !e.asks() || c.Bool("json") {
+	if !e.asks() || e.json {
 		ch, err := choose(set, names, names[0])
 		if err != nil {
 			return "", err

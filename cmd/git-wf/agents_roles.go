@@ -21,20 +21,15 @@ func (e *env) listRoles(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 		return err
 	}
 	parts := eng.Parts(snap.State())
-	if c.Bool("json") {
-		if parts == nil {
-			parts = []engine.Part{}
+	return e.out(orEmpty(parts), func(w io.Writer) {
+		if len(parts) == 0 {
+			fmt.Fprintf(w, "%s has no roles\n", snap.ID)
 		}
-		return e.printJSON(parts)
-	}
-	if len(parts) == 0 {
-		fmt.Fprintf(e.stdout, "%s has no roles\n", snap.ID)
-	}
-	e.printParts(parts)
-	for _, text := range eng.Crowded(snap.Plan) {
-		fmt.Fprintf(e.stdout, "  %s\n", text)
-	}
-	return nil
+		printParts(w, parts)
+		for _, text := range eng.Crowded(snap.Plan) {
+			fmt.Fprintf(w, "  %s\n", text)
+		}
+	})
 }
 
 // printRoles prints who takes the roles of the active plan, if there is one that has roles.
@@ -47,7 +42,7 @@ func (e *env) printRoles(c *cli.Context, store *gitstore.Store) error {
 	if err == nil {
 		snap, err = store.Snapshot(c.Context, id)
 	}
-	if err != nil || len(snap.Plan.Roles) == 0 {
+	if err != nil || len(snap.Plan.Roles) == 0 || e.json {
 		return nil //nolint:nilerr // what agents there are does not depend on the plan
 	}
 	eng, err := e.engine(c, store)
@@ -55,11 +50,11 @@ func (e *env) printRoles(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	fmt.Fprintf(e.stdout, "\nroles of %s\n", snap.ID)
-	e.printParts(eng.Parts(snap.State()))
+	printParts(e.stdout, eng.Parts(snap.State()))
 	return nil
 }
 
-func (p printer) printParts(parts []engine.Part) {
+func printParts(w io.Writer, parts []engine.Part) {
 	width := 0
 	for _, part := range parts {
 		width = max(width, terminal.Cells(part.Role))
@@ -79,7 +74,7 @@ func (p printer) printParts(parts []engine.Part) {
 				who += " by its word alone: " + part.Unheld
 			}
 		}
-		fmt.Fprintf(p.stdout, "%s  %s: %s\n", padded(plain.Line(part.Role), width), does, who)
+		fmt.Fprintf(w, "%s  %s: %s\n", padded(plain.Line(part.Role), width), does, who)
 	}
 }
 

@@ -67,26 +67,18 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	case err != nil:
 		return err
 	}
-	if !c.Bool("json") {
-		fmt.Fprintf(e.stdout, "asking %s, as a reviewer is asked, whether two and two are four; for at most %s\n",
-			chainWords(set, name), tryLimit)
-	}
+	e.tell("asking %s, as a reviewer is asked, whether two and two are four; for at most %s", chainWords(set, name),
+		tryLimit)
 	t, err := e.tryAgent(c, judge, name)
 	if err != nil {
 		return err
 	}
 	t.Chain = chainOf(set, name, t)
-	if c.Bool("json") {
-		err = e.printJSON(t)
-	} else {
-		t.print(e.stdout)
+	if err := e.out(t, t.print); err != nil || t.Pass {
+		return err
 	}
 	switch {
-	case err != nil:
-		return err
-	case t.Pass:
-		return nil
-	case c.Bool("json"):
+	case e.json:
 		return errSaid
 	case t.res.Broken != nil:
 		return fault.Refused("git wf agents schema prints the form; docs/agents.md explains it",

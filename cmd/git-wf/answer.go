@@ -71,7 +71,7 @@ func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	if err := e.printDecision(c, snap.ID, t.TaskID, done); err != nil || c.Bool("json") {
+	if err := e.printDecision(snap.ID, t.TaskID, done); err != nil || e.json {
 		return err
 	}
 	return e.stillAsked(c.Context, eng, done.Snapshot, t.TaskID)
@@ -83,7 +83,7 @@ func (e *env) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitstore
 	if err != nil {
 		return err
 	}
-	for _, w := range x.waits {
+	for _, w := range x.Waits {
 		if w.Task == task && len(w.Questions)+len(w.Missing) > 0 {
 			fmt.Fprintln(e.stdout, "still needed:")
 			printQuestions(e.stdout, w)
@@ -91,7 +91,7 @@ func (e *env) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitstore
 			return nil
 		}
 	}
-	e.printNext(x)
+	printNext(e.stdout, x)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -54,14 +55,10 @@ func (e *env) checkout(c *cli.Context, store *gitstore.Store) error {
 	default:
 		done, err = v.Checkout(c.Context, id)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case c.Bool("json"):
-		err = e.printJSON(done)
-	default:
-		e.printUpdate(done)
 	}
+	err = e.out(done, func(w io.Writer) { printUpdate(w, done) })
 	if err != nil || len(done.Edited) == 0 {
 		return err
 	}
@@ -77,18 +74,18 @@ func (e *env) views(store *gitstore.Store) (*views.Views, error) {
 	}, err
 }
 
-func (p printer) printUpdate(done views.Update) {
+func printUpdate(w io.Writer, done views.Update) {
 	for _, k := range done.Kept {
-		fmt.Fprintf(p.stdout, "%s: what was there is now %s\n", plain.Line(k.Path), plain.Line(k.Copy))
+		fmt.Fprintf(w, "%s: what was there is now %s\n", plain.Line(k.Path), plain.Line(k.Copy))
 	}
 	for _, ed := range done.Edited {
-		fmt.Fprintf(p.stdout, "%s was edited or is not ours, and stays as it is\n", plain.Line(ed.Path))
+		fmt.Fprintf(w, "%s was edited or is not ours, and stays as it is\n", plain.Line(ed.Path))
 	}
 	switch {
 	case len(done.Written)+len(done.Removed) > 0:
-		fmt.Fprintf(p.stdout, "%s: %s written, %d removed\n", done.Directory,
+		fmt.Fprintf(w, "%s: %s written, %d removed\n", done.Directory,
 			plain.Count(len(done.Written), "file"), len(done.Removed))
 	case len(done.Edited) == 0:
-		fmt.Fprintf(p.stdout, "%s is up to date\n", done.Directory)
+		fmt.Fprintf(w, "%s is up to date\n", done.Directory)
 	}
 }

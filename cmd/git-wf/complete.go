@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
 func (e *env) completeCommand() *cli.Command {
@@ -28,7 +30,7 @@ func (e *env) completeCommand() *cli.Command {
 				if err == nil && active == snap.ID && snap.State().SessionStatus() == plan.SessionCompleted {
 					// Whoever completed it was killed.
 					return errors.Join(store.ClearActive(c.Context, active),
-						e.say(c, sessionOf(snap.State()), "%s: completed", active))
+						e.say(readmodel.HeadOf(snap.State()), "%s: completed", active))
 				}
 				return e.complete(c, store, snap.ID)
 			})
@@ -58,30 +60,26 @@ func (e *env) complete(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 			note = added.Path
 		}
 	}
-	if c.Bool("json") {
-		return e.printJSON(struct {
-			PlanID plan.ID `json:"plan_id"`
-			sessionSummary
-			Commit    plan.OID        `json:"commit"`
-			Learnings string          `json:"learnings"` // the path of the note in the plan's tree
-			Metrics   plan.Metrics    `json:"metrics"`
-			Tasks     []plan.TaskCost `json:"tasks"`
-		}{id, sessionOf(done.Snapshot.State()), done.Commit, note, doc.Metrics, doc.Tasks})
-	}
-	if _, _, open := export.Kinds(done.Snapshot.State()); len(open) > 0 {
-		defer fmt.Fprintf(e.stdout, "%s of it did not land yet: git wf land --plan %s\n", plain.Count(len(open), "change"),
-			id)
-	}
-	m := doc.Metrics
-	fmt.Fprintf(e.stdout, "%s: completed\n", id)
-	fmt.Fprintf(e.stdout, "  %s, %d approved, %d abandoned\n", plain.Count(m.Tasks, "task"), m.Approved, m.Abandoned)
-	fmt.Fprintf(e.stdout, "  %s in %s, %s, %d attempts in vain\n", plain.Count(m.Versions, "version"),
-		plain.Count(m.Rounds, "round"), plain.Count(m.Rejections, "rejection"), m.Attempts)
-	fmt.Fprintf(e.stdout, "  %s from the first event to the last, %s in review\n",
-		time.Duration(m.WallSeconds)*time.Second, time.Duration(m.ReviewSeconds)*time.Second)
-	if m.InputTokens+m.OutputTokens > 0 {
-		fmt.Fprintf(e.stdout, "  %d tokens in, %d out, %s\n", m.InputTokens, m.OutputTokens, dollars(m.CostUSD))
-	}
-	fmt.Fprintf(e.stdout, "lessons: git show workflow/%s:%s\n", id, note)
-	return nil
+	return e.out(struct {
+		readmodel.Head
+		Commit    plan.OID        `json:"commit"`
+		Learnings string          `json:"learnings"` // the path of the note in the plan's tree
+		Metrics   plan.Metrics    `json:"metrics"`
+		Tasks     []plan.TaskCost `json:"tasks"`
+	}{readmodel.HeadOf(done.Snapshot.State()), done.Commit, note, doc.Metrics, doc.Tasks}, func(w io.Writer) {
+		m := doc.Metrics
+		fmt.Fprintf(w, "%s: completed\n", id)
+		fmt.Fprintf(w, "  %s, %d approved, %d abandoned\n", plain.Count(m.Tasks, "task"), m.Approved, m.Abandoned)
+		fmt.Fprintf(w, "  %s in %s, %s, %d attempts in vain\n", plain.Count(m.Versions, "version"),
+			plain.Count(m.Rounds, "round"), plain.Count(m.Rejections, "rejection"), m.Attempts)
+		fmt.Fprintf(w, "  %s from the first event to the last, %s in review\n",
+			time.Duration(m.WallSeconds)*time.Second, time.Duration(m.ReviewSeconds)*time.Second)
+		if m.InputTokens+m.OutputTokens > 0 {
+			fmt.Fprintf(w, "  %d tokens in, %d out, %s\n", m.InputTokens, m.OutputTokens, dollars(m.CostUSD))
+		}
+		fmt.Fprintf(w, "lessons: git show workflow/%s:%s\n", id, note)
+		if _, _, open := export.Kinds(done.Snapshot.State()); len(open) > 0 {
+			fmt.Fprintf(w, "%s of it did not land yet: git wf land --plan %s\n", plain.Count(len(open), "change"), id)
+		}
+	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 
@@ -32,16 +33,17 @@ func (e *env) showCost(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		return err
 	}
 	totals := costTotals(items)
-	if c.Bool("json") {
-		return e.printJSON(struct {
-			PlanID plan.ID       `json:"plan_id"`
-			Totals []costTotal   `json:"totals"`
-			Items  []engine.Cost `json:"items"`
-		}{snap.ID, totals, items})
-	}
+	return e.out(struct {
+		PlanID plan.ID       `json:"plan_id"`
+		Totals []costTotal   `json:"totals"`
+		Items  []engine.Cost `json:"items"`
+	}{snap.ID, totals, items}, func(w io.Writer) { printCosts(w, totals) })
+}
+
+func printCosts(w io.Writer, totals []costTotal) {
 	if len(totals) == 0 {
-		fmt.Fprintln(e.stdout, "no agent has reported what its work took")
-		return nil
+		fmt.Fprintln(w, "no agent has reported what its work took")
+		return
 	}
 	sum := 0.0
 	for _, t := range totals {
@@ -49,12 +51,11 @@ func (e *env) showCost(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		if t.Model != "" {
 			name += " (" + t.Model + ")"
 		}
-		fmt.Fprintf(e.stdout, "%-32s %4d replies  %10d tokens in  %10d out  %s\n", plain.Line(name), t.Replies,
+		fmt.Fprintf(w, "%-32s %4d replies  %10d tokens in  %10d out  %s\n", plain.Line(name), t.Replies,
 			t.InputTokens, t.OutputTokens, dollars(t.CostUSD))
 		sum += t.CostUSD
 	}
-	fmt.Fprintf(e.stdout, "%-32s %s\n", "all", dollars(sum))
-	return nil
+	fmt.Fprintf(w, "%-32s %s\n", "all", dollars(sum))
 }
 
 func costTotals(items []engine.Cost) []costTotal {

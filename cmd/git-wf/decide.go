@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -107,15 +108,15 @@ func (e *env) retryAll(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		}
 		all = append(all, retried{t.TaskID, done.Snapshot.State().Tasks[t.TaskID].Status, done.Commit})
 	}
-	if c.Bool("json") {
-		return e.printJSON(all)
-	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintf(e.stdout, "%s: no task has used up its attempts\n", snap.ID)
+	if err := e.out(all, func(w io.Writer) {
+		if len(all) == 0 {
+			fmt.Fprintf(w, "%s: no task has used up its attempts\n", snap.ID)
+		}
+		for _, r := range all {
+			fmt.Fprintf(w, "%s is %s\n", r.TaskID, r.Status)
+		}
+	}); err != nil || len(all) == 0 {
 		return err
-	}
-	for _, r := range all {
-		fmt.Fprintf(e.stdout, "%s is %s\n", r.TaskID, r.Status)
 	}
 	return e.recorded(c, store, snap.ID)
 }
@@ -149,16 +150,16 @@ func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, 
 	if err != nil {
 		return err
 	}
-	if err := e.printDecision(c, id, task, done); err != nil || c.Bool("json") {
+	if err := e.printDecision(id, task, done); err != nil {
 		return err
 	}
 	return e.recorded(c, store, id)
 }
 
 // printDecision prints what was recorded about a task, and its status.
-func (p printer) printDecision(c *cli.Context, id plan.ID, task plan.TaskID, done *gitstore.Appended) error {
+func (p printer) printDecision(id plan.ID, task plan.TaskID, done *gitstore.Appended) error {
 	status := done.Snapshot.State().Tasks[task].Status
-	return p.say(c, struct {
+	return p.say(struct {
 		PlanID plan.ID     `json:"plan_id"`
 		TaskID plan.TaskID `json:"task_id"`
 		Status plan.Status `json:"status"`

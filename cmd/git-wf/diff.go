@@ -29,7 +29,7 @@ func (e *env) diffCommand() *cli.Command {
 	}
 }
 
-func (p printer) diff(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+func (e *env) diff(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
 	t, err := findTask(snap.State(), c.Args().First())
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (p printer) diff(c *cli.Context, store *gitstore.Store, snap *gitstore.Snap
 		}
 	}
 	options := []string{"diff", "-M", "--no-ext-diff", "--no-textconv", "--no-color"}
-	if p.colour && !c.Bool("remarks") {
+	if e.colour && !c.Bool("remarks") {
 		options[len(options)-1] = "--color"
 	}
 	if c.Bool("stat") {
@@ -64,10 +64,10 @@ func (p printer) diff(c *cli.Context, store *gitstore.Store, snap *gitstore.Snap
 	}
 	return store.Follow(c.Context, nil, func(out *bufio.Reader) error {
 		if !c.Bool("remarks") {
-			_, err := io.Copy(p.stdout, out)
+			_, err := io.Copy(e.stdout, out)
 			return err
 		}
-		return p.diffWithRemarks(out, remarks)
+		return e.diffWithRemarks(out, remarks)
 	}, append(options, "--end-of-options", string(from), string(to))...)
 }
 

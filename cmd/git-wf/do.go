@@ -98,7 +98,7 @@ func (e *env) do(c *cli.Context, store *gitstore.Store) error {
 // for something else, which it prints.
 func (e *env) planTrusted(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) (approved bool,
 	err error) {
-	eng.Report = e.progress(c.Bool("quiet"))
+	eng.Report = e.progress(c)
 	for {
 		s, err := eng.Plan(c.Context, id)
 		if err != nil {
@@ -128,7 +128,7 @@ func (e *env) trustNew(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	if err != nil || len(lines) == 0 {
 		return false, err
 	}
-	e.printLines(lines)
+	e.printLines(e.stdout, lines)
 	ok := false
 	if e.asks() {
 		if ok, err = e.askTrust(c.Context, lines); err != nil {

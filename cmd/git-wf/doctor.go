@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -66,11 +67,7 @@ func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
 	if c.Bool("mask") && fixErr == nil {
 		fixErr = e.maskRecords(c.Context, store, found)
 	}
-	if c.Bool("json") {
-		err = e.printJSON(found.findings)
-	} else {
-		e.printCheckup(found)
-	}
+	err = e.out(found.findings, func(w io.Writer) { e.printCheckup(w, found) })
 	if err != nil || fixErr != nil {
 		return errors.Join(err, fixErr)
 	}
@@ -189,26 +186,26 @@ func policyFindings(ctx context.Context, store *gitstore.Store, plans []plan.ID,
 	return findings, nil
 }
 
-func (p printer) printCheckup(found *checkup) {
+func (p printer) printCheckup(w io.Writer, found *checkup) {
 	fixed := 0
 	for _, f := range found.findings {
-		fmt.Fprintln(p.stdout, plain.Line(fmt.Sprintf("%s: %s %s: %s", f.Code, f.PlanID, f.Place, f.Message)))
+		fmt.Fprintln(w, plain.Line(fmt.Sprintf("%s: %s %s: %s", f.Code, f.PlanID, f.Place, f.Message)))
 		switch {
 		case f.Fixed != "":
 			fixed++
-			fmt.Fprintf(p.stdout, "  fixed: %s\n", plain.Line(f.Fixed))
+			fmt.Fprintf(w, "  fixed: %s\n", plain.Line(f.Fixed))
 		case f.Mend != "":
-			fmt.Fprintf(p.stdout, "  %s\n", plain.Line(f.Mend))
+			fmt.Fprintf(w, "  %s\n", plain.Line(f.Mend))
 		}
 	}
-	for _, w := range found.waivers {
-		fmt.Fprintln(p.stdout, plain.Line("waived: "+w.String()))
+	for _, waived := range found.waivers {
+		fmt.Fprintln(w, plain.Line("waived: "+waived.String()))
 	}
-	fmt.Fprintf(p.stdout, "%s, %s", plain.Count(len(found.plans), "plan"), plain.Count(len(found.findings), "finding"))
+	fmt.Fprintf(w, "%s, %s", plain.Count(len(found.plans), "plan"), plain.Count(len(found.findings), "finding"))
 	if fixed > 0 {
-		fmt.Fprintf(p.stdout, ", %d fixed", fixed)
+		fmt.Fprintf(w, ", %d fixed", fixed)
 	}
-	fmt.Fprintln(p.stdout)
+	fmt.Fprintln(w)
 	p.printTries("refused: ", found.tries)
 	if found.unread != "" {
 		fmt.Fprintln(p.stderr, plain.Line("note: an agent further above this command is not seen: "+found.unread))

@@ -45,6 +45,7 @@ type env struct {
 type printer struct {
 	style
 	stdout, stderr io.Writer
+	json           bool // stdout gets one JSON document and nothing else; set when a command begins, so actions are env's
 }
 
 // style is how text looks there.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -116,24 +117,25 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 			return err
 		}
 	}
-	return e.printExport(c, export.BundleDir(root, id), b, changed, landed)
+	d := exportDocument{export.BundleDir(root, id), changed, landed, b.Manifest}
+	return e.out(d, func(w io.Writer) { printExport(w, d, len(b.Entries), c.Bool("commit")) })
 }
 
-func (p printer) printExport(c *cli.Context, dir string, b *export.Bundle, changed bool, landed plan.OID) error {
-	if c.Bool("json") {
-		return p.printJSON(struct {
-			Path     string          `json:"path"`
-			Changed  bool            `json:"changed"`
-			Commit   plan.OID        `json:"commit"`
-			Manifest export.Manifest `json:"manifest"`
-		}{dir, changed, landed, b.Manifest})
-	}
+// exportDocument is what export --json prints.
+type exportDocument struct {
+	Path     string          `json:"path"`
+	Changed  bool            `json:"changed"`
+	Commit   plan.OID        `json:"commit"`
+	Manifest export.Manifest `json:"manifest"`
+}
+
+func printExport(w io.Writer, b exportDocument, files int, commits bool) {
 	state := "unchanged"
-	if changed {
+	if b.Changed {
 		state = "written and staged"
 	}
-	fmt.Fprintf(p.stdout, "%s: %s, %s, %s\n", dir, plain.Count(len(b.Manifest.Items), "item"),
-		plain.Count(len(b.Entries), "file"), state)
+	fmt.Fprintf(w, "%s: %s, %s, %s\n", b.Path, plain.Count(len(b.Manifest.Items), "item"),
+		plain.Count(files, "file"), state)
 	for _, i := range b.Manifest.Items {
 		note := ""
 		if i.CandidateID != "" {
@@ -143,31 +145,19 @@ func (p printer) printExport(c *cli.Context, dir string, b *export.Bundle, chang
 			note += "  stale: " + i.Stale
 		}
 		if len(i.Approvals) > 0 {
-			note += "  signed by " + signedBy(i.Approvals)
+			note += "  signed by " + export.Signers(i.Approvals)
 		}
-		fmt.Fprintf(p.stdout, "  %s %s  %s%s\n", i.TaskID, i.Version(), plain.Line(i.TaskTitle), plain.Text(note))
+		fmt.Fprintf(w, "  %s %s  %s%s\n", i.TaskID, i.Version(), plain.Line(i.TaskTitle), plain.Text(note))
 	}
-	for _, w := range b.Manifest.Waivers {
-		fmt.Fprintf(p.stdout, "  waived: %s\n", plain.Line(w.Path+", by "+w.By+": "+w.Reason))
+	for _, v := range b.Manifest.Waivers {
+		fmt.Fprintf(w, "  waived: %s\n", plain.Line(v.Path+", by "+v.By+": "+v.Reason))
 	}
 	switch {
-	case landed != "":
-		fmt.Fprintf(p.stdout, "committed as %.12s\n", landed)
-	case c.Bool("commit"):
-		fmt.Fprintln(p.stdout, "HEAD holds this bundle already")
+	case b.Commit != "":
+		fmt.Fprintf(w, "committed as %.12s\n", b.Commit)
+	case commits:
+		fmt.Fprintln(w, "HEAD holds this bundle already")
 	default:
-		fmt.Fprintln(p.stdout, "next: git commit")
+		fmt.Fprintln(w, "next: git commit")
 	}
-	return nil
-}
-
-// signedBy names the keys that approvals are signed with.
-func signedBy(approvals []export.Approval) string {
-	var names []string
-	for _, a := range approvals {
-		if !slices.Contains(names, a.SignedBy) {
-			names = append(names, a.SignedBy)
-		}
-	}
-	return plain.Line(strings.Join(names, ", "))
 }

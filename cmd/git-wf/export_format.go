@@ -24,14 +24,6 @@ func formatFlags() []cli.Flag {
 
 // exportFormat writes the plan and its state in the form that --format names.
 func (e *env) exportFormat(c *cli.Context, store *gitstore.Store, id plan.ID) error {
-	if !c.IsSet("format") {
-		return usage("--output belongs to --format; a bundle goes below a protected directory (--root DIR)")
-	}
-	for _, name := range []string{"commit", "root", "partial", "allow-stale", "final-only", "include-candidates"} {
-		if c.IsSet(name) {
-			return usage("--%s belongs to the bundle; leave it out with --format", name)
-		}
-	}
 	snap, err := store.Snapshot(c.Context, id)
 	if err != nil {
 		return err
@@ -76,7 +68,7 @@ func (e *env) exportFile(c *cli.Context, data []byte) error {
 		return fault.Usage("--output FILE, in a directory that is there and can be written to",
 			"write %s: %w", plain.Line(name), reasonOf(err))
 	}
-	return e.say(c, exported{name, []string{name}}, "written to %s", plain.Line(name))
+	return e.say(exported{name, []string{name}}, "written to %s", plain.Line(name))
 }
 
 // exported is what --json prints of an export into files.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -75,4 +76,64 @@ func reviewerFlag() cli.Flag {
 
 func plannerFlag() cli.Flag {
 	return textFlag("planner", "the `AGENT` that makes the plan", "wf.planner")
+}
+
+// A flagRule says which flags of a command do not go together, each list parted by bars.
+type flagRule struct {
+	flags string
+	with  string // none of flags goes with one of these; "": no two of flags go together
+	needs string // each of flags needs one of these
+	why   string // what else there is to say
+}
+
+// flagRules are those of the commands that have any, by their words.
+var flagRules = map[string][]flagRule{
+	"add": {{flags: "deliverable|path", why: "a task makes a file, or changes the repository"}},
+	"export": {{flags: "format", with: "commit|root|partial|allow-stale|final-only|include-candidates",
+		why: "the form of a bundle is fixed"},
+		{flags: "output", needs: "format", why: "a bundle goes below a protected directory (--root DIR)"}},
+	"graph": {{flags: "format|json"}},
+	"init":  {{flags: "strict|no-strict"}},
+	"next": {{flags: "claim|renew|release|explain"},
+		{flags: "agent", with: "renew|release", why: "a claim keeps its owner"},
+		{flags: "worktree", needs: "claim", why: "git wf start TASK makes one for a person"},
+		{flags: "message", needs: "release"}},
+	"plan": {{flags: "set", needs: "workflow"},
+		{flags: "workflow", with: "file|attach|planner|amend|edit|message|type|complexity"},
+		{flags: "fill", with: "output|dry-run", why: "--fill has an agent make the plan's next version"},
+		{flags: "attach", with: "amend|edit",
+			why: "a new plan takes it; git wf answer PLAN-1 --file FILE answers what a planner asks"}},
+	"prune": {{flags: "delete-archive", with: "keep|dry-run"}},
+	"review": {{flags: "approve|reject"},
+		{flags: "still-holds", with: "approve|reject|score|criterion|rating|artifact|as|reviewer"}},
+	"run":           {{flags: "land", with: "json", why: "git wf land --json says afterwards what landed"}},
+	"status":        {{flags: "cost|watch|as"}},
+	"verify":        {{flags: "json|format"}},
+	"workflow show": {{flags: "format", needs: "graph"}},
+}
+
+// checkFlags refuses flags that do not go together.
+func checkFlags(c *cli.Context, rules []flagRule) error {
+	for _, r := range rules {
+		given, others := givenFlags(c, r.flags), givenFlags(c, r.with)
+		if r.with == "" && r.needs == "" && len(given) > 1 {
+			given, others = given[:1], given[1:]
+		}
+		why := ""
+		if r.why != "" {
+			why = ": " + r.why
+		}
+		switch {
+		case len(given) > 0 && len(others) > 0:
+			return usage("--%s and --%s exclude each other%s", given[0], others[0], why)
+		case len(given) > 0 && r.needs != "" && len(givenFlags(c, r.needs)) == 0:
+			return usage("--%s belongs to --%s%s", given[0], strings.ReplaceAll(r.needs, "|", " or --"), why)
+		}
+	}
+	return nil
+}
+
+// givenFlags are those of a list of flags that are given.
+func givenFlags(c *cli.Context, flags string) []string {
+	return slices.DeleteFunc(strings.Split(flags, "|"), func(name string) bool { return !c.IsSet(name) })
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -31,10 +32,7 @@ func (e *env) graphCommand() *cli.Command {
 }
 
 func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	switch format := c.String("format"); {
-	case c.IsSet("format") && c.Bool("json"):
-		return usage("--format and --json exclude each other")
-	case format != "" && format != "ascii" && format != "mermaid" && format != "dot" && format != "svg":
+	if format := c.String("format"); !slices.Contains([]string{"", "ascii", "mermaid", "dot", "svg"}, format) {
 		return usage("--format: expected ascii, mermaid, dot or svg, found %q", format)
 	}
 	s, err := e.state(c.Context, store, snap)
@@ -70,9 +68,6 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 
 // writeGraph writes the graph to standard output in the format asked for; shown means for a person.
 func (e *env) writeGraph(c *cli.Context, g graph.Graph, shown bool) error {
-	if c.Bool("json") {
-		return e.printJSON(g)
-	}
 	switch c.String("format") {
 	case "mermaid":
 		return graph.Mermaid(e.stdout, g)
@@ -80,6 +75,9 @@ func (e *env) writeGraph(c *cli.Context, g graph.Graph, shown bool) error {
 		return graph.DOT(e.stdout, g)
 	case "svg":
 		return graph.SVG(c.Context, e.stdout, g)
+	}
+	if e.json {
+		return writeJSON(e.stdout, "  ", g)
 	}
 	if !shown {
 		return graph.ASCII(e.stdout, g, 0, nil)

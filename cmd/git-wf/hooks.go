@@ -76,23 +76,19 @@ func (e *env) hooksStatus(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		if err := e.printJSON(all); err != nil {
-			return err
+	inactive := func(h hooks.HookStatus) bool { return !h.Active }
+	if err := e.out(all, func(w io.Writer) {
+		for _, h := range all {
+			state := "active"
+			if inactive(h) {
+				state = "not active: " + h.Reason
+			}
+			fmt.Fprintf(w, "%-18s %s\n", h.Name, state)
 		}
+	}); err != nil {
+		return err
 	}
-	inactive := false
-	for _, h := range all {
-		state := "active"
-		if !h.Active {
-			state, inactive = "not active: "+h.Reason, true
-		}
-		if c.Bool("json") {
-			continue
-		}
-		fmt.Fprintf(e.stdout, "%-18s %s\n", h.Name, state)
-	}
-	if inactive {
+	if slices.ContainsFunc(all, inactive) {
 		return fault.Refused("git wf hooks install", "some hooks do not run the gate")
 	}
 	return nil

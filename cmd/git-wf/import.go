@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -61,9 +62,7 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 	switch {
 	case err != nil:
 		return err
-	case c.Bool("fill") && (c.IsSet("output") || c.Bool("dry-run")):
-		return usage("--fill has an agent make the plan's next version; leave out --output and --dry-run")
-	case c.Bool("json") && c.String("output") == "-":
+	case e.json && c.String("output") == "-":
 		return usage("--json and --output - both write to standard output")
 	}
 	src, err := e.openSource(file, data)
@@ -186,28 +185,22 @@ func (p printer) chooseSource(c *cli.Context, found []exchange.Found, findings p
 }
 
 func (p printer) listSources(c *cli.Context, found []exchange.Found, findings plan.Findings) error {
-	if c.Bool("json") {
-		return p.printJSON(struct {
-			Found    []exchange.Found `json:"found"`
-			Findings plan.Findings    `json:"findings"`
-		}{append([]exchange.Found{}, found...), append(plan.Findings{}, findings...)})
-	}
-	for _, f := range found {
-		fmt.Fprintf(p.stdout, "%-12s %s  %s\n", f.Format, plain.Line(f.Name), plain.Line(f.Path))
-	}
-	for _, f := range findings {
-		fmt.Fprintln(p.stderr, f.Error())
-	}
-	return nil
+	return p.out(struct {
+		Found    []exchange.Found `json:"found"`
+		Findings plan.Findings    `json:"findings"`
+	}{orEmpty(found), append(plan.Findings{}, findings...)}, func(w io.Writer) {
+		for _, f := range found {
+			fmt.Fprintf(w, "%-12s %s  %s\n", f.Format, plain.Line(f.Name), plain.Line(f.Path))
+		}
+		for _, f := range findings {
+			fmt.Fprintln(p.stderr, f.Error())
+		}
+	})
 }
 
 // soundImport prints what is wrong. It refuses what was not read whole, unless the user accepts that.
 func (p printer) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) {
-	if !c.Bool("json") {
-		for _, n := range i.Notes {
-			fmt.Fprintln(p.stderr, "note: "+n.Error())
-		}
-	}
+	p.warn("note: ", i.Notes)
 	if i.Plan == nil {
 		return nil, fault.Usage("mend what is said above; nothing was written", "%w", i.Findings)
 	}
@@ -215,16 +208,21 @@ func (p printer) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, erro
 		return nil, fault.Usage("mend what is said above, or take what could be read with --partial; nothing was written",
 			"%w", i.Findings)
 	}
-	if !c.Bool("json") {
-		for _, f := range i.Findings {
-			fmt.Fprintln(p.stderr, "warning: "+f.Error())
-		}
-	}
+	p.warn("warning: ", i.Findings)
 	draft, err := i.Draft(true)
 	if err != nil {
 		return nil, fault.Usage("nothing was written", "%w", err)
 	}
 	return draft, nil
+}
+
+// warn prints findings, unless the command prints a document, which has them.
+func (p printer) warn(lead string, findings plan.Findings) {
+	for _, f := range findings {
+		if !p.json {
+			fmt.Fprintln(p.stderr, lead+f.Error())
+		}
+	}
 }
 
 // importReport is what --json prints.
@@ -238,29 +236,25 @@ type importReport struct {
 	HandIn  []handedIn    `json:"handed_in,omitempty"`
 }
 
-func (p printer) printImport(c *cli.Context, i *exchange.Imported, r importReport) error {
-	if c.Bool("json") {
-		r.Imported = i
-		i.Done = append([]exchange.Done{}, i.Done...)
-		i.Findings, i.Notes, r.Gaps = append(plan.Findings{}, i.Findings...), append(plan.Findings{}, i.Notes...),
-			append(plan.Findings{}, i.Gaps()...)
-		return p.printJSON(r)
-	}
-	fmt.Fprintf(p.stdout, "%s: %s, %s", plain.Line(i.Path), i.Format, plain.Count(i.Tasks, "task"))
-	if len(i.Done) > 0 {
-		there := 0
-		for _, d := range i.Done {
-			if len(d.Files) > 0 && len(d.Missing) == 0 || d.Summary {
-				there++
+func (p printer) printImport(i *exchange.Imported, r importReport) error {
+	r.Imported, i.Done = i, orEmpty(i.Done)
+	i.Findings, i.Notes, r.Gaps = orEmpty(i.Findings), orEmpty(i.Notes), orEmpty(i.Gaps())
+	return p.out(r, func(w io.Writer) {
+		fmt.Fprintf(w, "%s: %s, %s", plain.Line(i.Path), i.Format, plain.Count(i.Tasks, "task"))
+		if len(i.Done) > 0 {
+			there := 0
+			for _, d := range i.Done {
+				if len(d.Files) > 0 && len(d.Missing) == 0 || d.Summary {
+					there++
+				}
 			}
+			fmt.Fprintf(w, "; %d marked done there, %d of them with something to review", len(i.Done), there)
 		}
-		fmt.Fprintf(p.stdout, "; %d marked done there, %d of them with something to review", len(i.Done), there)
-	}
-	fmt.Fprintln(p.stdout)
-	printSome(p.stdout, i.Gaps(), 20, "  and %d more\n", func(g plan.Finding) {
-		fmt.Fprintf(p.stdout, "  %s %s\n", g.TaskID, plain.Line(g.Message))
+		fmt.Fprintln(w)
+		printSome(w, r.Gaps, 20, "  and %d more\n", func(g plan.Finding) {
+			fmt.Fprintf(w, "  %s %s\n", g.TaskID, plain.Line(g.Message))
+		})
 	})
-	return nil
 }
 
 // importDraft writes the plan into a file, or only shows it.
@@ -275,14 +269,11 @@ func (e *env) importDraft(c *cli.Context, i *exchange.Imported, draft []byte) er
 			return err
 		}
 	}
-	if err := e.printImport(c, i, importReport{Output: name}); err != nil || c.Bool("json") {
-		return err
-	}
+	err := e.printImport(i, importReport{Output: name})
 	if name != "" {
-		fmt.Fprintf(e.stdout, "written to %s\nnext: fill in what is marked as missing, then git wf plan -f %s\n",
-			plain.Line(name), plain.Line(name))
+		e.tell("written to %s\nnext: fill in what is marked as missing, then git wf plan -f %[1]s", plain.Line(name))
 	}
-	return nil
+	return err
 }
 
 // writeNew writes a new file.
@@ -339,7 +330,7 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 			return err
 		}
 	}
-	if err := e.printImport(c, i, r); err != nil {
+	if err := e.printImport(i, r); err != nil {
 		return err
 	}
 	return e.importOutcome(c, eng, state, r)
@@ -347,27 +338,17 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 
 // importOutcome prints the result and the next command.
 func (e *env) importOutcome(c *cli.Context, eng *engine.Engine, s *plan.State, r importReport) error {
-	grafted := s.Plan.Grafted(plan.PlanTaskID)
-	if !c.Bool("json") {
-		switch {
-		case grafted:
-			fmt.Fprintf(e.stdout, "%s: plan %s approved\n", r.PlanID, r.Version)
-			e.printHandIn(r.HandIn)
-			if err := e.printNextOf(c.Context, eng, s.Plan.PlanID); err != nil {
-				return err
-			}
-		case r.Verdict == plan.Rejected:
-			fmt.Fprintf(e.stdout,
-				"%s: plan %s is a candidate that the review rejected, for what is missing (git wf show PLAN-1 --review)\n",
-				r.PlanID, r.Version)
-			fmt.Fprintln(e.stdout, "next: git wf plan --edit")
-			fmt.Fprintln(e.stdout, "or git wf plan -f PATH --output FILE writes it with comments, for git wf plan -f FILE")
-		default:
-			fmt.Fprintf(e.stdout, "%s: plan %s awaits review\nnext: git wf status\n", r.PlanID, r.Version)
-		}
-	}
-	if grafted {
-		return nil
+	switch {
+	case s.Plan.Grafted(plan.PlanTaskID):
+		e.tell("%s: plan %s approved", r.PlanID, r.Version)
+		e.printHandIn(r.HandIn)
+		return e.printNextOf(c.Context, eng, s.Plan.PlanID)
+	case r.Verdict == plan.Rejected:
+		e.tell("%s: plan %s is a candidate that the review rejected, for what is missing (git wf show PLAN-1 --review)\n"+
+			"next: git wf plan --edit\n"+
+			"or git wf plan -f PATH --output FILE writes it with comments, for git wf plan -f FILE", r.PlanID, r.Version)
+	default:
+		e.tell("%s: plan %s awaits review\nnext: git wf status", r.PlanID, r.Version)
 	}
 	return errWaiting
 }
@@ -439,8 +420,8 @@ func (e *env) fillImport(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	if _, err := eng.HandInPlan(c.Context, id, plan.PlanTaskID, d); err != nil {
 		return err
 	}
-	if !c.Bool("json") {
-		if err := e.printImport(c, i, importReport{}); err != nil {
+	if !e.json {
+		if err := e.printImport(i, importReport{}); err != nil {
 			return err
 		}
 	}

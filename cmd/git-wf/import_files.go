@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -94,31 +95,28 @@ func (e *env) handInImported(c *cli.Context, store *gitstore.Store, id plan.ID) 
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return e.printJSON(struct {
-			HandedIn []handedIn `json:"handed_in"`
-		}{append([]handedIn{}, list...)})
-	}
 	if len(list) == 0 {
-		fmt.Fprintln(e.stdout, "nothing to hand in: no task without a version was marked done where the plan came from")
+		e.tell("nothing to hand in: no task without a version was marked done where the plan came from")
 	}
 	e.printHandIn(list)
-	return nil
+	if !e.json {
+		return nil
+	}
+	return e.say(struct {
+		HandedIn []handedIn `json:"handed_in"`
+	}{orEmpty(list)}, "")
 }
 
 func (p printer) printHandIn(list []handedIn) {
 	for _, h := range list {
 		if h.Version != "" {
-			fmt.Fprintf(p.stdout, "  %s %s awaits review\n", h.Task, h.Version)
-			continue
+			p.tell("  %s %s awaits review", h.Task, h.Version)
+		} else {
+			p.tell("  %s not handed in: %s", h.Task, plain.Line(h.Waits))
 		}
-		fmt.Fprintf(p.stdout, "  %s not handed in: %s\n", h.Task, plain.Line(h.Waits))
 	}
-	for _, h := range list {
-		if h.Waits != "" {
-			fmt.Fprintln(p.stdout, "  git wf plan --hand-in tries these again")
-			break
-		}
+	if slices.ContainsFunc(list, func(h handedIn) bool { return h.Waits != "" }) {
+		p.tell("  git wf plan --hand-in tries these again")
 	}
 }
 

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -38,17 +38,14 @@ func (e *env) inbox(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return e.printJSON(items)
-	}
-	w := bufio.NewWriter(e.stdout)
-	for _, item := range items {
-		fmt.Fprintf(w, "%s  %s  %s\n", itemLine(item), date(item.Since), plain.Line(cmp.Or(item.Command, "-")))
-	}
-	if len(items) == 0 {
-		fmt.Fprintln(w, "nothing waits for you")
-	}
-	return w.Flush()
+	return e.out(items, func(w io.Writer) {
+		for _, item := range items {
+			fmt.Fprintf(w, "%s  %s  %s\n", itemLine(item), date(item.Since), plain.Line(cmp.Or(item.Command, "-")))
+		}
+		if len(items) == 0 {
+			fmt.Fprintln(w, "nothing waits for you")
+		}
+	})
 }
 
 // itemLine says in a line what waits in which plan.
@@ -90,5 +87,5 @@ func (e *env) planItems(ctx context.Context, eng *engine.Engine, ref gitstore.Pl
 	if err != nil {
 		return nil, err
 	}
-	return eng.Items(ctx, snap, x.state, slices.Concat(x.waits, x.asks))
+	return eng.Items(ctx, snap, x.State, slices.Concat(x.Waits, x.Asks))
 }

@@ -43,9 +43,6 @@ func (e *env) setup(store *gitstore.Store) setup.Setup {
 func (e *env) init(c *cli.Context, store *gitstore.Store) error {
 	store.RemoveDeadLocks()
 	s, on, off := e.setup(store), c.Bool("strict"), c.Bool("no-strict")
-	if on && off {
-		return usage("--strict and --no-strict exclude each other")
-	}
 	if on || off {
 		if err := s.SetStrict(c.Context, on); err != nil {
 			return err

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -125,7 +127,7 @@ func (e *env) land(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		o.Hook = nil
 	}
 	done, err := eng.Land(c.Context, snap.ID, o)
-	return e.sayLanded(c, done, err)
+	return e.sayLanded(done, err)
 }
 
 // landOptions are those of landing everything, by who runs the program and with their hooks.
@@ -136,18 +138,15 @@ func landOptions(ctx context.Context, store *gitstore.Store) (o engine.LandOptio
 }
 
 // sayLanded says what became of each change.
-func (e *env) sayLanded(c *cli.Context, done engine.Landed, err error) error {
+func (e *env) sayLanded(done engine.Landed, err error) error {
 	if done.After == "" {
 		return err
 	}
-	if c.Bool("json") {
-		if err := e.printJSON(done); err != nil {
-			return err
+	if err = errors.Join(err, e.out(done, func(w io.Writer) {
+		if err == nil || len(done.Tasks) > 0 {
+			printLanded(w, done)
 		}
-	} else if err == nil || len(done.Tasks) > 0 {
-		e.printLanded(done)
-	}
-	if err != nil {
+	})); err != nil {
 		return err
 	}
 	for _, l := range done.Tasks {
@@ -164,24 +163,24 @@ func (e *env) sayLanded(c *cli.Context, done engine.Landed, err error) error {
 	return nil
 }
 
-func (e *env) printLanded(done engine.Landed) {
+func printLanded(w io.Writer, done engine.Landed) {
 	if len(done.Tasks) == 0 {
-		fmt.Fprintf(e.stdout, "%s has everything that is approved already\n", done.Branch)
+		fmt.Fprintf(w, "%s has everything that is approved already\n", done.Branch)
 	}
 	for what, list := range map[string][]string{"given up": done.GivenUp, "not run, beyond wf.land.lines": done.NotRun} {
 		slices.Sort(list)
 		for _, x := range slices.Compact(list) {
-			fmt.Fprintf(e.stdout, "%s: %s\n", what, plain.Line(x))
+			fmt.Fprintf(w, "%s: %s\n", what, plain.Line(x))
 		}
 	}
 	for _, l := range done.Tasks {
-		fmt.Fprintf(e.stdout, "%s %s\n", l.TaskID, l.Outcome())
+		fmt.Fprintf(w, "%s %s\n", l.TaskID, l.Outcome())
 		_, output, _ := strings.Cut(l.Reason, "\n")
 		for line := range strings.Lines(plain.Text(output)) {
-			fmt.Fprintf(e.stdout, "  %s\n", strings.TrimRight(line, "\n"))
+			fmt.Fprintf(w, "  %s\n", strings.TrimRight(line, "\n"))
 		}
 		for _, conflict := range l.Conflicts {
-			fmt.Fprintf(e.stdout, "  %s\n", plain.Line(conflict))
+			fmt.Fprintf(w, "  %s\n", plain.Line(conflict))
 		}
 	}
 }

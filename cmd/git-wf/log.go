@@ -42,7 +42,7 @@ type eventDocument struct {
 	Said     []export.Said     `json:"said,omitempty"` // of a plan with roles
 }
 
-func (p printer) log(c *cli.Context, store *gitstore.Store) error {
+func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 	id, err := planID(c, store)
 	if err != nil {
 		return err
@@ -61,11 +61,11 @@ func (p printer) log(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	talk, err := p.teller(c.Context, store, id)
+	talk, err := e.teller(c.Context, store, id)
 	if err != nil {
 		return err
 	}
-	l := logPrinter{printer: p, w: bufio.NewWriter(p.stdout), json: c.Bool("json"), separator: "[\n  "}
+	l := logPrinter{printer: e.printer, w: bufio.NewWriter(e.stdout), separator: "[\n  "}
 	show := func(entry gitstore.LogEntry) bool {
 		said, mine := talk(entry, plan.TaskID(task))
 		if !mine {

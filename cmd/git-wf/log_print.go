@@ -54,7 +54,6 @@ func (p printer) teller(ctx context.Context, store *gitstore.Store, id plan.ID) 
 type logPrinter struct {
 	printer
 	w         *bufio.Writer
-	json      bool
 	separator string // before the next element
 	err       error
 }

@@ -56,8 +56,9 @@ func mainExit(origin func(environ []string, terminal bool) caller.Origin) int {
 	}
 	u := user{os.Environ()}
 	e := &env{
-		printer: printer{style{wantColour(os.Stdout, u.getenv("NO_COLOR"), u.getenv("TERM"))}, os.Stdout, os.Stderr},
-		user:    u, stdin: os.Stdin, dir: dir, now: time.Now, program: program(),
+		printer: printer{style: style{wantColour(os.Stdout, u.getenv("NO_COLOR"), u.getenv("TERM"))},
+			stdout: os.Stdout, stderr: os.Stderr},
+		user: u, stdin: os.Stdin, dir: dir, now: time.Now, program: program(),
 		interactive: term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
 	}
 	e.origin = sync.OnceValue(func() caller.Origin {

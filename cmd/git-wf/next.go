@@ -1,23 +1,20 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/caller"
 	"gitwf/internal/engine"
-	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
 // claimAgentKey is the setting of git's configuration that names who claims.
@@ -46,29 +43,13 @@ func (e *env) nextCommand() *cli.Command {
 	}
 }
 
-// nextUsage refuses options that exclude each other.
+// nextUsage refuses options without what they need.
 func nextUsage(c *cli.Context) error {
-	var modes []string
-	for _, name := range []string{"claim", "renew", "release", "explain"} {
-		if c.IsSet(name) {
-			modes = append(modes, "--"+name)
-		}
-	}
-	moves := c.IsSet("renew") || c.IsSet("release")
-	switch {
-	case len(modes) > 1:
-		return usage("%s exclude each other", strings.Join(modes, " and "))
-	case moves && !c.Args().Present():
-		return usage("%s: expected the task whose claim it is, as in git wf next IMPL-1 %s 1", modes[0], modes[0])
-	case c.Bool("worktree") && !c.Bool("claim"):
-		return usage("--worktree goes with --claim; git wf start TASK makes one for a person")
-	case c.IsSet("message") && !c.IsSet("release"):
-		return usage("--message goes with --release")
-	case c.IsSet("agent") && moves:
-		return usage("--agent goes with --claim: a claim keeps its owner")
-	}
 	for _, name := range []string{"renew", "release"} {
-		if c.IsSet(name) && c.Int(name) < 1 {
+		switch {
+		case c.IsSet(name) && !c.Args().Present():
+			return usage("--%s: expected the task whose claim it is, as in git wf next IMPL-1 --%[1]s 1", name)
+		case c.IsSet(name) && c.Int(name) < 1:
 			return usage("--%s: expected the number of a claim, found %d", name, c.Int(name))
 		}
 	}
@@ -126,7 +107,7 @@ func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		}
 		made = &w
 	}
-	return e.printOffer(c, offer, made)
+	return e.printOffer(offer, made)
 }
 
 // claimAgent is the name under which a task is claimed.
@@ -159,7 +140,7 @@ func (p printer) renewClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want
 	if err != nil {
 		return err
 	}
-	return p.say(c, claim, "%s: claim %d holds until %s", want.Task, claim.Number, clock(claim.Expires))
+	return p.say(claim, "%s: claim %d holds until %s", want.Task, claim.Number, clock(claim.Expires))
 }
 
 func (p printer) releaseClaim(c *cli.Context, eng *engine.Engine, id plan.ID, want engine.Wanted) error {
@@ -167,7 +148,7 @@ func (p printer) releaseClaim(c *cli.Context, eng *engine.Engine, id plan.ID, wa
 	if err := eng.ReleaseClaim(c.Context, id, want.Task, n, c.String("message")); err != nil {
 		return err
 	}
-	return p.say(c, struct {
+	return p.say(struct {
 		Task     plan.TaskID `json:"task_id"`
 		Released int         `json:"released"`
 	}{want.Task, n}, "%s: claim %d is given back", want.Task, n)
@@ -200,10 +181,7 @@ type offerInput struct {
 
 // nextDocument is what next --json prints. Task is null where there is none now, and with --explain.
 type nextDocument struct {
-	PlanID plan.ID             `json:"plan_id"`
-	Status plan.Status         `json:"status"`
-	Done   int                 `json:"done"`
-	Total  int                 `json:"total"`
+	readmodel.Head
 	Task   *offerDocument      `json:"task"`
 	Open   []engine.Wait       `json:"open,omitempty"` // what each open task waits for
 	Claims []engine.ClaimState `json:"claims,omitempty"`
@@ -211,12 +189,6 @@ type nextDocument struct {
 	// persons' versions whose inputs have changed: redo, or still holds
 	Asks []engine.Wait `json:"outdated,omitempty"`
 	Next []string      `json:"next,omitempty"` // commands with which it goes on or lands
-}
-
-func describeNext(s *plan.State) nextDocument {
-	d := nextDocument{PlanID: s.Plan.PlanID, Status: s.Root().Status}
-	d.Done, d.Total = s.Progress()
-	return d
 }
 
 func describeOffer(o *engine.Offer) *offerDocument {
@@ -240,15 +212,17 @@ func describeOffer(o *engine.Offer) *offerDocument {
 	return d
 }
 
-func (p printer) printOffer(c *cli.Context, o *engine.Offer, made *begunWorktree) error {
+func (p printer) printOffer(o *engine.Offer, made *begunWorktree) error {
 	d := describeOffer(o)
 	d.Worktree = made
-	if c.Bool("json") {
-		doc := describeNext(o.Snapshot.State())
-		doc.Task = d
-		return p.printJSON(doc)
+	err := p.out(nextDocument{Head: readmodel.HeadOf(o.Snapshot.State()), Task: d}, func(w io.Writer) { d.print(w) })
+	if !p.json {
+		p.printDropped(o.Prompt)
 	}
-	w := bufio.NewWriter(p.stdout)
+	return err
+}
+
+func (d *offerDocument) print(w io.Writer) {
 	fmt.Fprintf(w, "%s  %s  %s\n", d.TaskID, clip(plain.Line(d.Title), 60), d.Status)
 	if d.Claim != nil {
 		fmt.Fprintf(w, "claim %d, by %s, until %s\n", d.Claim.Number, plain.Line(d.Claim.Agent), clock(d.Claim.Expires))
@@ -256,8 +230,8 @@ func (p printer) printOffer(c *cli.Context, o *engine.Offer, made *begunWorktree
 	} else {
 		fmt.Fprintf(w, "claim:     git wf next %s --claim\n", d.TaskID)
 	}
-	if made != nil {
-		made.print(w)
+	if d.Worktree != nil {
+		d.Worktree.print(w)
 	}
 	if d.Role != "" {
 		fmt.Fprintf(w, "role:      %s\n", plain.Line(d.Role))
@@ -267,102 +241,20 @@ func (p printer) printOffer(c *cli.Context, o *engine.Offer, made *begunWorktree
 	}
 	fmt.Fprintf(w, "hand in:   %s\n", d.Submit)
 	fmt.Fprintf(w, "\n%s", plain.Text(d.Prompt))
-	p.printDropped(o.Prompt)
-	return w.Flush()
 }
 
-// explained is the state of a plan, and what blocks it.
-type explained struct {
-	state  *plan.State
-	waits  []engine.Wait
-	claims []engine.ClaimState
-	open   []engine.Wait
-	seats  []engine.Vacancy
-	asks   []engine.Wait // about persons' versions whose inputs have changed
-	at     string        // what commands need here to be about this plan: --plan ID, where it is not the active one
-	next   []string      // the commands with which the plan goes on or, once it is done, lands
-	person bool          // a person's were left out of these: an agent reads them
+// reader reads what is seen of plans. What only a person may decide is left out where an agent reads it.
+func (e *env) reader(eng *engine.Engine) readmodel.Reader {
+	r := readmodel.Reader{Engine: eng}
+	if e.caller().Kind == caller.Agent {
+		r.Offers = withoutPersons
+	}
+	return r
 }
 
 // explain finds out what each open task waits for.
-func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot) (x explained, err error) {
-	if x.claims, err = eng.ClaimStates(ctx, snap.ID); err != nil {
-		return x, err
-	}
-	held := plan.Claims{}
-	for _, c := range x.claims {
-		held[c.Task] = c.Claim
-	}
-	x.state = snap.StateUnder(eng.Standing(held, e.now()), e.now())
-	all, err := eng.ForPerson(ctx, snap, x.state)
-	if err != nil {
-		return x, err
-	}
-	x.waits, x.asks = splitWaits(all)
-	x.open, x.seats = engine.Explain(x.state, x.waits, x.claims), eng.Vacancies(x.state)
-	if active, err := eng.Store.Active(ctx); err != nil || active != snap.ID {
-		x.at = " --plan " + string(snap.ID)
-	}
-	for _, list := range [][]engine.Wait{x.waits, x.open, x.asks} {
-		for i := range list {
-			list[i].Command = x.here(list[i].Command)
-		}
-	}
-	switch {
-	case !finished(x.state, x.waits):
-		if step := engine.NextStep(x.state, x.open); step != "" {
-			x.next = []string{step}
-		}
-	case len(x.asks) > 0: // export refuses what a person is asked about
-		x.next = []string{x.asks[0].Command}
-	default:
-		x.next, err = export.Next(ctx, eng.Store, snap, eng.Policy.RootPaths())
-	}
-	for i, command := range x.next {
-		x.next[i] = x.here(command)
-	}
-	if e.caller().Kind == caller.Agent {
-		x.forAgent()
-	}
-	return x, err
-}
-
-// splitWaits parts what a plan can't go on without from what a person is asked besides.
-func splitWaits(all []engine.Wait) (waits, asks []engine.Wait) {
-	n := len(all)
-	if at := slices.IndexFunc(all, func(w engine.Wait) bool { return !w.Stuck }); at >= 0 {
-		n = at
-	}
-	return all[:n:n], all[n:]
-}
-
-// forAgent leaves out what is a person's decision.
-func (x *explained) forAgent() {
-	for _, list := range [][]engine.Wait{x.waits, x.open, x.asks} {
-		for i := range list {
-			list[i].Command = withoutPersons(list[i].Command)
-		}
-	}
-	for i := range x.seats {
-		x.seats[i].Command = withoutPersons(x.seats[i].Command)
-	}
-	before := len(x.next)
-	x.next = slices.DeleteFunc(x.next, func(command string) bool { return withoutPersons(command) != command })
-	x.person = len(x.next) < before
-}
-
-// here are commands as they have to be typed here.
-func (x explained) here(commands string) string {
-	if x.at == "" || strings.Contains(commands, x.at) {
-		return commands
-	}
-	list := strings.Split(commands, "; ")
-	for i, c := range list {
-		if strings.HasPrefix(c, "git wf ") && c != "git wf agents" {
-			list[i] += x.at
-		}
-	}
-	return strings.Join(list, "; ")
+func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot) (*readmodel.Plan, error) {
+	return e.reader(eng).Explain(ctx, snap)
 }
 
 func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, only plan.TaskID) error {
@@ -371,39 +263,34 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 		return err
 	}
 	if only != "" {
-		if t := x.state.Tasks[only]; t.NodeType == plan.Check {
+		if t := x.State.Tasks[only]; t.NodeType == plan.Check {
 			only = t.ReviewTargetTaskID
 		}
 		var open []engine.Wait
-		for _, o := range x.open {
+		for _, o := range x.Open {
 			if o.Task == only {
 				open = append(open, o)
 			}
 		}
-		x.open = open
+		x.Open = open
 	}
-	if c.Bool("json") {
-		return e.printJSON(x.document())
-	}
-	w := bufio.NewWriter(e.stdout)
-	d := describeNext(x.state)
-	fmt.Fprintf(w, "%s: %s, %d of %d done\n", d.PlanID, d.Status, d.Done, d.Total)
-	if t := x.state.Tasks[only]; t != nil && len(x.open) == 0 {
-		fmt.Fprintf(w, "  %s: %s\n", only, t.Status)
-	}
-	printOpen(w, x.open, len(x.open))
-	if only == "" {
-		printOpen(w, x.asks, len(x.asks))
-		e.printVacancies(w, x.seats)
-		e.printClaims(w, x.claims)
-	}
-	return w.Flush()
+	return e.out(nextOf(x), func(w io.Writer) {
+		fmt.Fprintf(w, "%s: %s, %d of %d done\n", x.PlanID, x.Status, x.Done, x.Total)
+		if t := x.State.Tasks[only]; t != nil && len(x.Open) == 0 {
+			fmt.Fprintf(w, "  %s: %s\n", only, t.Status)
+		}
+		printOpen(w, x.Open, len(x.Open))
+		if only == "" {
+			printOpen(w, x.Asks, len(x.Asks))
+			e.printVacancies(w, x.Seats)
+			e.printClaims(w, x.Claims)
+		}
+	})
 }
 
-func (x explained) document() nextDocument {
-	d := describeNext(x.state)
-	d.Open, d.Claims, d.Seats, d.Asks, d.Next = x.open, x.claims, x.seats, x.asks, x.next
-	return d
+// nextOf says what a plan waits for.
+func nextOf(x *readmodel.Plan) nextDocument {
+	return nextDocument{Head: x.Head, Open: x.Open, Claims: x.Claims, Seats: x.Seats, Asks: x.Asks, Next: x.Next}
 }
 
 // nothingNext says why no task is free for an outside agent.
@@ -420,23 +307,18 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		err = e.printJSON(x.document())
-	} else {
-		w := bufio.NewWriter(e.stdout)
-		d := describeNext(x.state)
-		fmt.Fprintf(w, "%s: %s, %d of %d done; no task is free\n", d.PlanID, d.Status, d.Done, d.Total)
-		printOpen(w, x.open, mostShown)
-		printOpen(w, x.asks, mostShown)
-		e.printClaims(w, x.claims)
-		if err = w.Flush(); finished(x.state, x.waits) {
-			e.printNext(x)
+	if err := e.out(nextOf(x), func(w io.Writer) {
+		fmt.Fprintf(w, "%s: %s, %d of %d done; no task is free\n", x.PlanID, x.Status, x.Done, x.Total)
+		printOpen(w, x.Open, mostShown)
+		printOpen(w, x.Asks, mostShown)
+		e.printClaims(w, x.Claims)
+		if x.Finished() {
+			printNext(w, x)
 		}
-	}
-	if err != nil || len(x.open) == 0 {
+	}); err != nil || len(x.Open) == 0 {
 		return err
 	}
-	for _, o := range x.open {
+	for _, o := range x.Open {
 		if !o.Failed {
 			return errWaiting
 		}
@@ -493,22 +375,8 @@ func staleClaims(claims []engine.ClaimState) []engine.ClaimState {
 	return stale
 }
 
-// heldUp are the blocked tasks that a list of what waits for a person leaves out: those at the start of a longer chain,
-// or of one that leads to a task without attempts left.
-func heldUp(open []engine.Wait) []engine.Wait {
-	var held []engine.Wait
-	for _, o := range open {
-		if o.Stuck && (len(o.Chain) > 1 || o.Failed && len(o.Chain) > 0) {
-			o.Command = ""
-			held = append(held, o)
-		}
-	}
-	return held
-}
-
 // printHeldUp says which other tasks wait for which.
-func (st style) printHeldUp(w io.Writer, open []engine.Wait) {
-	held := heldUp(open)
+func (st style) printHeldUp(w io.Writer, held []engine.Wait) {
 	if len(held) > 0 {
 		st.heading(w, "Held up")
 		printOpen(w, held, mostShown)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -69,7 +68,7 @@ func (e *env) note(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if err != nil {
 		return err
 	}
-	return e.say(c, struct {
+	return e.say(struct {
 		Commit plan.OID `json:"commit"`
 		Path   string   `json:"path"`
 	}{done.Commit, done.Change.Add[0].Path}, "%s", plain.Line(done.Change.Subject))
@@ -108,23 +107,17 @@ func (e *env) notes(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		if notes == nil {
-			notes = []plan.Note{}
+	return e.out(orEmpty(notes), func(w io.Writer) {
+		if len(notes) == 0 {
+			fmt.Fprintf(w, "%s has no such notes\n", snap.ID)
 		}
-		return e.printJSON(notes)
-	}
-	w := bufio.NewWriter(e.stdout)
-	if len(notes) == 0 {
-		fmt.Fprintf(w, "%s has no such notes\n", snap.ID)
-	}
-	for i, n := range notes {
-		if i > 0 {
-			fmt.Fprintln(w)
+		for i, n := range notes {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			e.printNote(w, n, "")
 		}
-		e.printNote(w, n, "")
-	}
-	return w.Flush()
+	})
 }
 
 // printNote prints who wrote a note, when, and its text, each line after an indent.

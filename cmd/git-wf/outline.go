@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -66,14 +67,14 @@ func (e *env) outlineReads(task string, attached []string) error {
 
 // printOutline shows what was read in a Markdown file: each task with its claimed status, which counts for nothing, its
 // acceptance commands, and the lines that were not read.
-func (p printer) printOutline(o *outline.Outline) {
-	p.heading(p.stdout, "Read in "+plain.Line(o.File))
+func (st style) printOutline(w io.Writer, o *outline.Outline) {
+	st.heading(w, "Read in "+plain.Line(o.File))
 	o.Walk(func(t *outline.Task) {
 		said := string(t.Status.State)
 		if t.Status.Word != "" && !strings.EqualFold(t.Status.Word, said) {
 			said += " (" + plain.Line(t.Status.Word) + ")"
 		}
-		fmt.Fprintf(p.stdout, "  line %-4d %-12s %s  %s\n", t.Line, t.ID, said, plain.Line(t.Title))
+		fmt.Fprintf(w, "  line %-4d %-12s %s  %s\n", t.Line, t.ID, said, plain.Line(t.Title))
 		for _, c := range t.Acceptance {
 			if c.Command == "" {
 				continue
@@ -82,11 +83,11 @@ func (p printer) printOutline(o *outline.Outline) {
 			if expect == "" {
 				expect = "exit 0"
 			}
-			fmt.Fprintf(p.stdout, "       %-4d   $ %s  -> %s\n", c.Line,
+			fmt.Fprintf(w, "       %-4d   $ %s  -> %s\n", c.Line,
 				clip(plain.Line(strings.ReplaceAll(c.Command, "\n", " ↵ ")), 100), plain.Line(expect))
 		}
 	})
 	for _, f := range o.Unread {
-		fmt.Fprintf(p.stdout, "  line %-4d %s: %s\n", f.Line, f.Message, clip(f.Found, 80))
+		fmt.Fprintf(w, "  line %-4d %s: %s\n", f.Line, f.Message, clip(f.Found, 80))
 	}
 }

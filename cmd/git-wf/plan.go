@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/agent"
-	"gitwf/internal/caller"
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -67,8 +67,6 @@ func (e *env) plan(c *cli.Context) error {
 		return usage("--%s belongs to a new plan; leave out --amend and --edit", imports)
 	case sentence != "" && imports != "":
 		return usage("--%s belongs to a plan that is there: -f PATH", imports)
-	case change && c.IsSet("attach"):
-		return usage("--attach belongs to a new plan; git wf answer PLAN-1 --file FILE answers what a planner asks")
 	case c.Bool("amend") && sentence != "":
 		return usage("--amend takes the change as -m TEXT or as -f FILE, and no arguments")
 	case c.Bool("amend") && !c.Bool("edit") && file == "" && strings.TrimSpace(c.String("message")) == "":
@@ -204,7 +202,7 @@ func (e *env) plannerOf(c *cli.Context, store *gitstore.Store, eng *engine.Engin
 
 // makePlan works on the planning tasks until they are done or wait for a person.
 func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) error {
-	eng.Report = e.progress(c.Bool("json"))
+	eng.Report = e.progress(c)
 	s, err := eng.Plan(c.Context, id)
 	if err != nil {
 		return err
@@ -212,7 +210,7 @@ func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	if err := e.planned(c, store, eng, id, s); err != nil {
 		return err
 	}
-	if !c.Bool("json") && len(s.Plan.Grafts) > 0 {
+	if len(s.Plan.Grafts) > 0 {
 		return e.printNextOf(c.Context, eng, id)
 	}
 	return nil
@@ -224,28 +222,23 @@ func (e *env) planned(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 	if err != nil {
 		return err
 	}
-	all, err := eng.ForPerson(c.Context, snap, s)
+	x, err := e.explain(c.Context, eng, snap)
 	if err != nil {
 		return err
 	}
-	if e.caller().Kind == caller.Agent {
-		(&explained{waits: all}).forAgent()
-	}
 	var waits []engine.Wait // of planning
-	for _, w := range all {
+	for _, w := range x.Waits {
 		if s.Subject(w.Task).Planning() || len(w.Questions) > 0 {
 			waits = append(waits, w)
 		}
 	}
-	if c.Bool("json") {
-		if err := e.printJSON(describe(s, all)); err != nil {
-			return err
-		}
-	} else {
-		fmt.Fprintf(e.stdout, "%s: %s\n", id, planWord(s))
+	if err := e.out(x.Describe(), func(out io.Writer) {
+		fmt.Fprintf(out, "%s: %s\n", id, planWord(s))
 		for _, w := range waits {
-			e.printWait(w)
+			printWait(out, w)
 		}
+	}); err != nil {
+		return err
 	}
 	for _, w := range waits {
 		if w.Failed {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -12,6 +13,7 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/readmodel"
 )
 
 // dryRun shows what a plan would be, and what was read if it was Markdown. It runs only trusted lines.
@@ -42,35 +44,33 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 		d.Plan.PlanID = plan.NewID(d.Plan.Title, 1)
 		s = plan.Derive(d.Plan, plan.Records{}, nil, e.now())
 	}
-	if c.Bool("json") {
-		doc := struct {
-			statusDocument
-			Review    plandoc.PlanReview    `json:"review"`
-			Findings  plan.Findings         `json:"findings"`
-			Untrusted []plandoc.CommandLine `json:"untrusted"`
-			Outline   *outline.Outline      `json:"outline,omitempty"` // what was read in Markdown
-			Unread    plan.Findings         `json:"unread,omitempty"`  // the lines of the Markdown that nothing was read of
-			Redo      *engine.Redo          `json:"redo,omitempty"`    // what an amendment has made again
-		}{describe(s, nil), review, append(plan.Findings{}, green...), append([]plandoc.CommandLine{}, untrusted...), o, nil, nil}
-		if d.After != nil {
-			doc.Redo = &d.Redo
-		}
+	doc := struct {
+		*readmodel.Plan
+		Review    plandoc.PlanReview    `json:"review"`
+		Findings  plan.Findings         `json:"findings"`
+		Untrusted []plandoc.CommandLine `json:"untrusted"`
+		Outline   *outline.Outline      `json:"outline,omitempty"` // what was read in Markdown
+		Unread    plan.Findings         `json:"unread,omitempty"`  // the lines of the Markdown that nothing was read of
+		Redo      *engine.Redo          `json:"redo,omitempty"`    // what an amendment has made again
+	}{readmodel.Of(s, nil), review, append(plan.Findings{}, green...), orEmpty(untrusted), o, nil, nil}
+	if d.After != nil {
+		doc.Redo = &d.Redo
+	}
+	if o != nil {
+		doc.Unread = o.Unread
+	}
+	if err := e.out(doc, func(w io.Writer) {
 		if o != nil {
-			doc.Unread = o.Unread
+			e.printOutline(w, o)
 		}
-		if err := e.printJSON(doc); err != nil {
-			return err
-		}
-	} else {
-		if o != nil {
-			e.printOutline(o)
-		}
-		e.printTree(e.stdout, s, nil)
-		e.printRedo(d.Redo)
-		e.printPlanReview(review)
-		if len(untrusted) > 0 {
-			fmt.Fprintln(e.stderr) // apart from the review above it
-		}
+		e.printPlan(w, doc.Plan)
+		printRedo(w, d.Redo)
+		e.printPlanReview(w, review)
+	}); err != nil {
+		return err
+	}
+	if len(untrusted) > 0 && !e.json {
+		fmt.Fprintln(e.stderr) // apart from the review above it
 		e.showLines(untrusted, "not tried on an empty candidate because they are not trusted yet")
 	}
 	switch {
@@ -83,8 +83,8 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 	return nil
 }
 
-func (p printer) printPlanReview(r plandoc.PlanReview) {
-	p.heading(p.stdout, fmt.Sprintf("Review: %s, score %d", verdictWord(r.Verdict), r.Score))
+func (st style) printPlanReview(w io.Writer, r plandoc.PlanReview) {
+	st.heading(w, fmt.Sprintf("Review: %s, score %d", verdictWord(r.Verdict), r.Score))
 	width := 0
 	for _, c := range r.Criteria {
 		width = max(width, len(c.ID))
@@ -94,10 +94,10 @@ func (p printer) printPlanReview(r plandoc.PlanReview) {
 		if !c.Passed() {
 			word = "FAIL"
 		}
-		fmt.Fprintf(p.stdout, "  %-*s  %s  %s: %s\n", width, c.ID, word, strings.TrimSuffix(plain.Line(c.Statement), "."),
+		fmt.Fprintf(w, "  %-*s  %s  %s: %s\n", width, c.ID, word, strings.TrimSuffix(plain.Line(c.Statement), "."),
 			plain.Line(c.Evidence))
 	}
 	for _, s := range r.Suggestions {
-		fmt.Fprintf(p.stdout, "  %-4s %s\n", s.Priority, plain.Line(s.Text))
+		fmt.Fprintf(w, "  %-4s %s\n", s.Priority, plain.Line(s.Text))
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/policy"
+	"gitwf/internal/readmodel"
 )
 
 // isPlanFile reports whether -f was most likely left out.
@@ -282,22 +283,17 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 	reviews := s.Records.Of(t.TaskID).Reviews
 	last := reviews[len(reviews)-1]
 	accepted := last.Verdict == plan.Approved
-	if c.Bool("json") {
-		if err := e.printJSON(describe(s, nil)); err != nil {
-			return err
-		}
-	} else {
+	if err := e.out(readmodel.Of(s, nil), func(w io.Writer) {
 		score := fmt.Sprintf(" (score %d)", last.Score)
 		if !accepted && last.Score >= s.MinScore(task) {
 			score = "" // the score is not the reason
 		}
-		fmt.Fprintf(e.stdout, "%s: %s %s %s%s, %s\n", s.Plan.PlanID, planName(task), plan.VersionID(last.Version),
+		fmt.Fprintf(w, "%s: %s %s %s%s, %s\n", s.Plan.PlanID, planName(task), plan.VersionID(last.Version),
 			verdictWord(last.Verdict), score, plain.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
+	}); err != nil {
+		return err
 	}
 	if accepted {
-		if c.Bool("json") {
-			return nil
-		}
 		return e.printNextOf(c.Context, eng, s.Plan.PlanID)
 	}
 	snap, err := store.Snapshot(c.Context, s.Plan.PlanID)

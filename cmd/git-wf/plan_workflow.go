@@ -129,7 +129,7 @@ func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.
 	if err != nil {
 		return nil, err
 	}
-	if e.asks() && !c.Bool("json") {
+	if e.asks() && !e.json {
 		if err := e.askParams(c.Context, w, sentence, facts, set); err != nil {
 			return nil, err
 		}
@@ -260,9 +260,7 @@ func (e *env) planWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.En
 	if err != nil {
 		return err
 	}
-	if !c.Bool("json") {
-		e.printMade(m)
-	}
+	e.printMade(m)
 	if c.Bool("dry-run") {
 		return e.dryRun(c, eng, m.draft, nil, "git wf plan --workflow NAME")
 	}
@@ -280,6 +278,9 @@ func (m *madePlan) setText() string {
 
 // printMade says what a workflow comes to with the params.
 func (p printer) printMade(m *madePlan) {
+	if p.json {
+		return
+	}
 	fmt.Fprintf(p.stderr, "%s %d: %s\n", m.Name(), m.Version(), plain.Line(m.About()))
 	if len(m.Params()) > 0 {
 		fmt.Fprintf(p.stderr, "score %d, %s\n", m.inputs.Score, plain.Line(m.setText()))
@@ -289,20 +290,9 @@ func (p printer) printMade(m *madePlan) {
 	}
 }
 
-// checkWorkflowFlags refuses what does not go with --workflow.
+// checkWorkflowFlags refuses --workflow without what is to be made.
 func checkWorkflowFlags(c *cli.Context, sentence string) error {
-	if !c.IsSet("workflow") {
-		if c.IsSet("set") {
-			return usage("--set belongs to --workflow NAME")
-		}
-		return nil
-	}
-	for _, other := range []string{"file", "attach", "planner", "amend", "edit", "message", "type", "complexity"} {
-		if c.IsSet(other) {
-			return usage("--%s does not go with --workflow", other)
-		}
-	}
-	if sentence == "" {
+	if c.IsSet("workflow") && sentence == "" {
 		return fault.Usage("git wf plan --workflow "+cmp.Or(plain.Line(c.String("workflow")), "NAME")+" 'what is to be made'",
 			"nothing says what is to be made")
 	}

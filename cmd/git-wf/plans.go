@@ -1,14 +1,16 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
 func (e *env) plansCommand() *cli.Command {
@@ -24,81 +26,50 @@ func (e *env) plansCommand() *cli.Command {
 	}
 }
 
-// planSummary is one element of what plans --json prints.
-type planSummary struct {
-	PlanID plan.ID     `json:"plan_id"`
-	Title  string      `json:"title"`
-	Status plan.Status `json:"status"`
-	sessionSummary
-	Done   int      `json:"done"`
-	Total  int      `json:"total"`
-	Active bool     `json:"active"`
-	Commit plan.OID `json:"commit"`
-	Error  string   `json:"error,omitempty"` // why it can't be read
-}
-
 func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
-	refs, err := store.Plans(c.Context)
+	all, err := readmodel.List(c.Context, store, e.now())
 	if err != nil {
 		return err
 	}
-	active, err := store.Active(c.Context)
-	if err != nil && !errors.Is(err, gitstore.ErrNoActive) {
-		return err
-	}
-	open, completed := []planSummary{}, []planSummary{}
-	for _, ref := range refs {
-		sum := planSummary{PlanID: ref.ID, Active: ref.ID == active, Commit: ref.Tip}
-		if snap, err := store.Snapshot(c.Context, ref.ID); err != nil {
-			sum.Error = err.Error()
-		} else if s, err := e.state(c.Context, store, snap); err != nil {
-			sum.Error = err.Error()
+	open, completed := []readmodel.Entry{}, []readmodel.Entry{}
+	for _, one := range all {
+		if one.SessionStatus == plan.SessionCompleted {
+			completed = append(completed, one)
 		} else {
-			sum.Title, sum.Status, sum.sessionSummary = snap.Plan.Title, s.Root().Status, sessionOf(s)
-			sum.Done, sum.Total = s.Progress()
-		}
-		if sum.SessionStatus == plan.SessionCompleted {
-			completed = append(completed, sum)
-		} else {
-			open = append(open, sum)
+			open = append(open, one)
 		}
 	}
-	switch all := c.Bool("all"); {
-	case c.Bool("json") && all:
-		return e.printJSON(append(open, completed...))
-	case c.Bool("json"):
-		return e.printJSON(open)
-	case len(completed) == 0:
-		e.printPlans(open)
-	case all:
-		e.printPlans(open)
-		e.heading(e.stdout, "Completed")
-		e.printPlans(completed)
-	default:
-		e.printPlans(open)
-		fmt.Fprintf(e.stdout, "and %d completed: git wf plans --all\n", len(completed))
+	shown := open
+	if c.Bool("all") {
+		shown = slices.Concat(open, completed)
 	}
-	return nil
+	return e.out(shown, func(w io.Writer) {
+		for i, one := range shown {
+			if i == len(open) {
+				e.heading(w, "Completed")
+			}
+			e.printEntry(w, one)
+		}
+		if n := len(completed); n > 0 && !c.Bool("all") {
+			fmt.Fprintf(w, "and %d completed: git wf plans --all\n", n)
+		}
+	})
 }
 
-func (p printer) printPlans(list []planSummary) {
-	for _, sum := range list {
-		mark := " "
-		if sum.Active {
-			mark = "*"
-		}
-		if sum.Error != "" {
-			fmt.Fprintf(p.stdout, "%s %s  unreadable: %s\n", mark, sum.PlanID, plain.Line(sum.Error))
-			continue
-		}
-		paused := ""
-		if sum.SessionStatus == plan.SessionPaused {
-			paused = "paused  "
-		}
-		fmt.Fprintf(p.stdout, "%s %s  %s  %d of %d  %s%s\n", mark, sum.PlanID, p.status(sum.Status), sum.Done, sum.Total,
-			paused,
-			plain.Line(sum.Title))
+func (st style) printEntry(w io.Writer, p readmodel.Entry) {
+	mark, paused := " ", ""
+	if p.Active {
+		mark = "*"
 	}
+	if p.SessionStatus == plan.SessionPaused {
+		paused = "paused  "
+	}
+	if p.Error != "" {
+		fmt.Fprintf(w, "%s %s  unreadable: %s\n", mark, p.PlanID, plain.Line(p.Error))
+		return
+	}
+	fmt.Fprintf(w, "%s %s  %s  %d of %d  %s%s\n", mark, p.PlanID, st.status(p.Status), p.Done, p.Total, paused,
+		plain.Line(p.Title))
 }
 
 func (e *env) switchCommand() *cli.Command {
@@ -111,7 +82,7 @@ func (e *env) switchCommand() *cli.Command {
 	}
 }
 
-func (p printer) switchPlan(c *cli.Context, store *gitstore.Store) error {
+func (e *env) switchPlan(c *cli.Context, store *gitstore.Store) error {
 	id, err := planNamed(c.Context, store, c.Args().First())
 	if err != nil {
 		return err
@@ -122,5 +93,5 @@ func (p printer) switchPlan(c *cli.Context, store *gitstore.Store) error {
 	if err := store.SetActive(c.Context, id); err != nil {
 		return err
 	}
-	return p.say(c, map[string]plan.ID{"plan_id": id}, "switched to %s", id)
+	return e.say(map[string]plan.ID{"plan_id": id}, "switched to %s", id)
 }

@@ -90,15 +90,15 @@ func (e *env) policyCommand() *cli.Command {
 	}
 }
 
-func (p printer) policyShow(c *cli.Context, store *gitstore.Store) error {
+func (e *env) policyShow(c *cli.Context, store *gitstore.Store) error {
 	current, err := store.Policy(c.Context)
 	if err != nil {
 		return err
 	}
-	p.warnUnguarded(&current.Policy)
+	e.warnUnguarded(&current.Policy)
 	shown := current.Policy
 	shown.Roots = shown.Protected()
-	_, err = p.stdout.Write(policy.Encode(&shown))
+	_, err = e.stdout.Write(policy.Encode(&shown))
 	return err
 }
 
@@ -274,11 +274,11 @@ func (e *env) policyRetire(c *cli.Context, store *gitstore.Store) error {
 	})
 }
 
-func (p printer) policyLog(c *cli.Context, store *gitstore.Store) error {
+func (e *env) policyLog(c *cli.Context, store *gitstore.Store) error {
 	out, err := store.Git(c.Context, "log", "--format=%h %ad %an %s", "--date=format:%Y-%m-%d %H:%M", gitstore.PolicyRef)
 	if err != nil {
 		return fault.Refused("git wf init", "this repository has no policy yet")
 	}
-	fmt.Fprintln(p.stdout, plain.Text(out))
+	fmt.Fprintln(e.stdout, plain.Text(out))
 	return nil
 }

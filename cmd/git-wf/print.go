@@ -3,37 +3,47 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
 	"gitwf/internal/terminal"
 )
 
-// printJSON prints the one document of a run with --json.
-func (p printer) printJSON(v any) error {
+// out prints a command's result: with --json the document, else the text.
+func (p printer) out(document any, text func(w io.Writer)) error {
 	w := bufio.NewWriter(p.stdout)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
-		return err
+	if !p.json {
+		text(w)
+		return w.Flush()
 	}
-	return w.Flush()
+	return errors.Join(writeJSON(w, "  ", document), w.Flush())
 }
 
-// say prints a document with --json, else a line of text.
-func (p printer) say(c *cli.Context, document any, format string, args ...any) error {
-	if c.Bool("json") {
-		return p.printJSON(document)
-	}
-	_, err := fmt.Fprintf(p.stdout, format+"\n", args...)
-	return err
+func writeJSON(w io.Writer, indent string, document any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	return enc.Encode(document)
 }
+
+// say is out with a line of text.
+func (p printer) say(document any, format string, args ...any) error {
+	return p.out(document, func(w io.Writer) { fmt.Fprintf(w, format+"\n", args...) })
+}
+
+// tell prints a line, unless the command prints a document.
+func (p printer) tell(format string, args ...any) {
+	if !p.json {
+		fmt.Fprintf(p.stdout, format+"\n", args...)
+	}
+}
+
+// orEmpty is what JSON shows as a list, also where it is empty.
+func orEmpty[T any](all []T) []T { return append([]T{}, all...) }
 
 // paint colours a text on a terminal.
 func (st style) paint(colour, text string) string {

@@ -22,7 +22,7 @@ func (e *env) metered(c *cli.Context) (ctx context.Context, end func()) {
 // meter is the line of progress of a command, nil where nobody would see it.
 func (e *env) meter(c *cli.Context) *progress.Meter {
 	size := e.screen()
-	if size == nil || c.Bool("quiet") || c.Bool("json") {
+	if size == nil || c.Bool("quiet") || e.json {
 		return nil
 	}
 	return progress.NewMeter(e.stderr, size, e.getenv("GIT_PROGRESS_DELAY"))

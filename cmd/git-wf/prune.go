@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -45,11 +46,8 @@ type pruneReport struct {
 }
 
 func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
-	switch {
-	case c.IsSet("keep") && c.Int("keep") < 1:
+	if c.IsSet("keep") && c.Int("keep") < 1 {
 		return usage("--keep %d: the newest version of a task always stays", c.Int("keep"))
-	case c.Bool("delete-archive") && (c.IsSet("keep") || c.Bool("dry-run")):
-		return usage("--delete-archive goes with neither --keep nor --dry-run")
 	}
 	ctx := c.Context
 	id, err := planID(c, store)
@@ -75,7 +73,7 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
 		}
 	}
 	if errors.Is(err, gitstore.ErrNothingToPrune) {
-		return e.say(c, r, "%s: nothing to prune: of each task the newest %s and all that was approved stay", id,
+		return e.say(r, "%s: nothing to prune: of each task the newest %s and all that was approved stay", id,
 			plain.Count(keep, "version"))
 	}
 	if err != nil {
@@ -85,11 +83,7 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
 	if r.Objects, r.Bytes, err = store.Freed(ctx, doc); err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return e.printJSON(r)
-	}
-	e.printPrune(r)
-	return nil
+	return e.out(r, func(w io.Writer) { printPrune(w, r) })
 }
 
 // keptVersions is how many of the newest versions stay, by the user or else the policy.
@@ -104,32 +98,32 @@ func keptVersions(c *cli.Context, store *gitstore.Store) (int, error) {
 	return policy.Prune.Newest(), nil
 }
 
-func (p printer) printPrune(r pruneReport) {
+func printPrune(w io.Writer, r pruneReport) {
 	would := ""
 	if r.DryRun {
 		would = "would "
 	}
 	for i, d := range r.Dropped {
 		if i == mostFindings {
-			fmt.Fprintf(p.stdout, "and %d more\n", len(r.Dropped)-i)
+			fmt.Fprintf(w, "and %d more\n", len(r.Dropped)-i)
 			break
 		}
-		fmt.Fprintf(p.stdout, "%s %s: its files %sgo\n", d.TaskID, d.ArtifactID, would)
+		fmt.Fprintf(w, "%s %s: its files %sgo\n", d.TaskID, d.ArtifactID, would)
 	}
 	verb := map[bool]string{true: "would be", false: "are"}[r.DryRun]
-	fmt.Fprintf(p.stdout,
+	fmt.Fprintf(w,
 		"%s: the files of %s %sgo, %s %s archived; of each task the newest %s and all that was approved stay\n",
 		r.PlanID, plain.Count(len(r.Dropped), "version"), would, plain.Count(r.Events, "event"), verb,
 		plain.Count(r.Keep, "version"))
-	fmt.Fprintf(p.stdout, "%s (%s) %s held by the archive alone\n", progress.Bytes(r.Bytes),
+	fmt.Fprintf(w, "%s (%s) %s held by the archive alone\n", progress.Bytes(r.Bytes),
 		plain.Count(r.Objects, "object"),
 		verb)
 	if r.DryRun {
 		return
 	}
 	ref, archive := gitstore.RefName(r.PlanID), gitstore.ArchiveRefName(r.PlanID)
-	fmt.Fprintf(p.stdout, "the history before: git log workflow-archive/%s\n", r.PlanID)
-	fmt.Fprintf(p.stdout,
+	fmt.Fprintf(w, "the history before: git log workflow-archive/%s\n", r.PlanID)
+	fmt.Fprintf(w,
 		"next: git push --atomic <remote> +%s %s, where others have the plan; "+
 			"git wf prune --plan %s --delete-archive gives the archive up\n",
 		ref, archive, r.PlanID)
@@ -143,7 +137,7 @@ func (p printer) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID
 	case err != nil:
 		return err
 	}
-	return p.say(c, struct {
+	return p.say(struct {
 		PlanID  plan.ID  `json:"plan_id"`
 		Deleted plan.OID `json:"deleted"`
 	}{id, gone}, "%s: the archive up to %.12s is deleted; what landed by it can't be verified here any more\n"+

@@ -22,6 +22,7 @@ func (e *env) begin(above string, from rule, commands []*cli.Command) {
 		group := len(c.Subcommands) > 0
 		counts := !group && !c.SkipFlagParsing && c.Name != "run" // their actions look at the arguments
 		c.Before = func(c *cli.Context) error {
+			e.json = c.Bool("json")
 			e.looks, e.lands = e.looks || r.looks, e.lands || r.lands && !c.Bool("dry-run")
 			if counts {
 				if err := checkArgs(c); err != nil {
@@ -30,6 +31,9 @@ func (e *env) begin(above string, from rule, commands []*cli.Command) {
 			}
 			if group {
 				return nil // each of its commands is asked
+			}
+			if err := checkFlags(c, flagRules[name]); err != nil {
+				return err
 			}
 			return e.admit(c, name, r)
 		}

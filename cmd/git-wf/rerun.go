@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -50,31 +51,27 @@ func (e *env) rerun(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 			return err
 		}
 	}
-	if c.Bool("json") {
-		return e.printJSON(r)
-	}
-	e.printRedo(r)
-	if len(r.Again) == 0 || dry {
-		return nil
+	if err := e.out(r, func(w io.Writer) { printRedo(w, r) }); err != nil || len(r.Again) == 0 || dry {
+		return err
 	}
 	return e.printNextOf(c.Context, eng, snap.ID)
 }
 
 // printRedo lists what is made again.
-func (p printer) printRedo(r engine.Redo) {
+func printRedo(w io.Writer, r engine.Redo) {
 	for _, a := range r.Again {
-		fmt.Fprintf(p.stdout, "%s is made again: %s\n", a.TaskID, plain.Line(a.Reason))
+		fmt.Fprintf(w, "%s is made again: %s\n", a.TaskID, plain.Line(a.Reason))
 	}
 	for _, id := range r.Follow {
-		fmt.Fprintf(p.stdout, "%s follows\n", id)
+		fmt.Fprintf(w, "%s follows\n", id)
 	}
 	for _, id := range r.Asks {
-		fmt.Fprintf(p.stdout, "%s stays: a person made it; git wf rerun %[1]s has it made again\n", id)
+		fmt.Fprintf(w, "%s stays: a person made it; git wf rerun %[1]s has it made again\n", id)
 	}
 	for _, id := range r.Kept {
-		fmt.Fprintf(p.stdout, "%s stays: what it is judged by is the same; git wf rerun %[1]s has it made again\n", id)
+		fmt.Fprintf(w, "%s stays: what it is judged by is the same; git wf rerun %[1]s has it made again\n", id)
 	}
 	for _, id := range r.Landed {
-		fmt.Fprintf(p.stdout, "%s stays: it has landed; git wf rerun %[1]s changes it again, git wf undo %[1]s takes it back\n", id)
+		fmt.Fprintf(w, "%s stays: it has landed; git wf rerun %[1]s changes it again, git wf undo %[1]s takes it back\n", id)
 	}
 }

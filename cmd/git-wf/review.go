@@ -125,19 +125,17 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 			return err
 		}
 	}
-	if c.Bool("json") {
-		return e.printJSON(rev)
-	}
-	fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
-	if ids := rev.AsAWhole(); len(ids) > 0 {
-		fmt.Fprintf(e.stdout, "%s: %s\n", plan.AsAWhole, plain.Line(strings.Join(ids, ", ")))
-	}
 	unmet, err := eng.Unmet(c.Context, done.Snapshot, t.TaskID)
-	if err != nil {
+	if err = errors.Join(err, e.out(rev, func(w io.Writer) {
+		fmt.Fprintln(w, plain.Line(done.Change.Subject))
+		if ids := rev.AsAWhole(); len(ids) > 0 {
+			fmt.Fprintf(w, "%s: %s\n", plan.AsAWhole, plain.Line(strings.Join(ids, ", ")))
+		}
+		if unmet != "" {
+			fmt.Fprintln(w, unmet)
+		}
+	})); err != nil {
 		return err
-	}
-	if unmet != "" {
-		fmt.Fprintln(e.stdout, unmet)
 	}
 	return e.printNextOf(c.Context, eng, snap.ID)
 }
@@ -159,8 +157,6 @@ func checkRemarks(ctx context.Context, store *gitstore.Store, t *plan.TaskState,
 func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 	approve, reject := c.Bool("approve"), c.Bool("reject")
 	switch {
-	case approve && reject:
-		return o, false, usage("--approve and --reject exclude each other")
 	case approve:
 		o.Verdict = plan.Approved
 	case reject:

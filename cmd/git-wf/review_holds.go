@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -14,11 +13,6 @@ import (
 
 // stillHolds records a person's word that a task's version holds for what its inputs are now.
 func (e *env) stillHolds(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	for _, other := range []string{"approve", "reject", "score", "criterion", "rating", "artifact", "as", "reviewer"} {
-		if c.IsSet(other) {
-			return usage("--still-holds and --%s exclude each other", other)
-		}
-	}
 	person, err := store.Person(c.Context)
 	if err != nil {
 		return err
@@ -34,13 +28,12 @@ func (e *env) stillHolds(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return e.printJSON(struct {
-			Task      plan.TaskID `json:"task_id"`
-			Subject   string      `json:"subject"`
-			CreatedAt time.Time   `json:"created_at"`
-		}{t.TaskID, done.Change.Subject, ev.Decision.CreatedAt})
+	if err := e.say(struct {
+		Task      plan.TaskID `json:"task_id"`
+		Subject   string      `json:"subject"`
+		CreatedAt time.Time   `json:"created_at"`
+	}{t.TaskID, done.Change.Subject, ev.Decision.CreatedAt}, "%s", plain.Line(done.Change.Subject)); err != nil {
+		return err
 	}
-	fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
 	return e.recorded(c, store, snap.ID)
 }

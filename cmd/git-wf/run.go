@@ -20,6 +20,7 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/progress"
+	"gitwf/internal/readmodel"
 )
 
 func (e *env) runCommand() *cli.Command {
@@ -54,9 +55,6 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if _, err := store.Head(c.Context); err != nil {
 		return err
 	}
-	if c.Bool("land") && c.Bool("json") {
-		return usage("--land with --json: run git wf land --json after it")
-	}
 	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
@@ -80,7 +78,7 @@ func (e *env) runPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 	state, did, err := e.work(c, eng, id)
 	e.tidyUp(c.Context, store)
 	if eng.Landing != nil && err != nil {
-		return e.sayLanded(c, eng.Landing.Done, err)
+		return e.sayLanded(eng.Landing.Done, err)
 	}
 	if err != nil || did && state.Root().Status != plan.StatusDone {
 		return err
@@ -93,17 +91,14 @@ func (e *env) runPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine,
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		d := x.describe()
-		d.HeldUp, d.Claims = heldUp(x.open), x.claims
-		if err := e.printJSON(d); err != nil {
-			return err
-		}
-	} else {
-		e.printOutcome(x)
+	if e.json {
+		x.Describe()
+	}
+	if err := e.out(x, func(w io.Writer) { e.printOutcome(w, x) }); err != nil {
+		return err
 	}
 	if eng.Landing != nil {
-		if err := e.sayLanded(c, eng.Landing.Done, nil); err != nil {
+		if err := e.sayLanded(eng.Landing.Done, nil); err != nil {
 			return err
 		}
 	}
@@ -121,7 +116,7 @@ func jobsOf(c *cli.Context) (int, error) {
 // work has the engine run or, with --step, do one thing, and shows what happens; did says that it was done.
 func (e *env) work(c *cli.Context, eng *engine.Engine, id plan.ID) (s *plan.State, did bool, err error) {
 	shown, line := c.Context, func(string) {}
-	if !c.Bool("quiet") && !c.Bool("json") {
+	if !c.Bool("quiet") && !e.json {
 		var end func()
 		shown, line, end = e.showWork(shown, eng)
 		defer end()
@@ -150,9 +145,9 @@ func (e *env) showWork(ctx context.Context, eng *engine.Engine) (shown context.C
 	return shown, line, end
 }
 
-// progress prints a line for each event.
-func (e *env) progress(quiet bool) func(engine.Progress) {
-	if quiet {
+// progress prints a line for each event, unless the command is quiet or prints a document.
+func (e *env) progress(c *cli.Context) func(engine.Progress) {
+	if e.json || c.Bool("quiet") {
 		return nil
 	}
 	return e.report(e.lines())
@@ -204,40 +199,41 @@ func (u user) movesCursor() bool {
 }
 
 // printOutcome says how far the plan is, and what each open task waits for.
-func (p printer) printOutcome(x explained) {
-	s, waits := x.state, x.waits
-	done, all := s.Progress()
-	fmt.Fprintf(p.stdout, "%s: %s, %d of %d done%s\n", s.Plan.PlanID, s.Root().Status, done, all, s.VerifiedLine())
-	for _, w := range slices.Concat(waits, x.asks) {
-		p.printWait(w)
+func (st style) printOutcome(w io.Writer, x *readmodel.Plan) {
+	fmt.Fprintf(w, "%s: %s, %d of %d done%s\n", x.PlanID, x.Status, x.Done, x.Total, x.State.VerifiedLine())
+	for _, wait := range slices.Concat(x.Waits, x.Asks) {
+		printWait(w, wait)
 	}
-	if finished(s, waits) {
-		p.printNext(x)
+	if x.Finished() {
+		printNext(w, x)
 		return
 	}
-	p.printHeldUp(p.stdout, x.open)
-	p.printClaims(p.stdout, x.claims)
+	st.printHeldUp(w, x.HeldUp)
+	st.printClaims(w, x.Claims)
 }
 
 // printNext says with which commands a plan goes on, or lands if it is done.
-func (p printer) printNext(x explained) {
-	for _, command := range x.next {
-		fmt.Fprintln(p.stdout, "next: "+plain.Line(command))
+func printNext(w io.Writer, x *readmodel.Plan) {
+	for _, command := range x.Next {
+		fmt.Fprintln(w, "next: "+plain.Line(command))
 	}
-	if x.person {
-		fmt.Fprintln(p.stdout, "next: a person decides")
+	if x.Person {
+		fmt.Fprintln(w, "next: a person decides")
 	}
 }
 
-// printNextOf is printNext after something was recorded in the plan.
+// printNextOf is printNext after something was recorded in the plan, unless the command prints a document.
 func (e *env) printNextOf(ctx context.Context, eng *engine.Engine, id plan.ID) error {
+	if e.json {
+		return nil
+	}
 	snap, err := eng.Store.Snapshot(ctx, id)
 	if err != nil {
 		return err
 	}
 	x, err := e.explain(ctx, eng, snap)
 	if err == nil {
-		e.printNext(x)
+		printNext(e.stdout, x)
 	}
 	return err
 }
@@ -252,49 +248,41 @@ func (e *env) recorded(c *cli.Context, store *gitstore.Store, id plan.ID) error 
 }
 
 // printWait says what a task waits for, and the command that helps. A question is printed once.
-func (p printer) printWait(w engine.Wait) {
+func printWait(out io.Writer, w engine.Wait) {
 	text := plain.Line(w.Text)
 	if n := len(w.Questions); n > 0 {
 		text = "asks " + plain.Count(n, "question")
 	}
-	fmt.Fprintf(p.stdout, "  %s: %s\n", w.Task, text)
+	fmt.Fprintf(out, "  %s: %s\n", w.Task, text)
 	if w.Spent != "" {
-		fmt.Fprintf(p.stdout, "    %s\n", w.Spent)
+		fmt.Fprintf(out, "    %s\n", w.Spent)
 	}
-	printQuestions(p.stdout, w)
+	printQuestions(out, w)
 	if w.Command != "" {
-		fmt.Fprintf(p.stdout, "    %s\n", plain.Line(w.Command))
+		fmt.Fprintf(out, "    %s\n", plain.Line(w.Command))
 	}
-}
-
-// finished reports whether nothing is left to do. An assembled plan is DONE with its last task, but one of its
-// deliverables may have been rejected since.
-func finished(s *plan.State, waits []engine.Wait) bool {
-	done, all := s.Progress()
-	return s.Root().Status == plan.StatusDone && len(waits) == 0 && done == all
 }
 
 // runResult is the exit code of a run that has stopped.
-func runResult(x explained) error {
-	s, waits := x.state, x.waits
-	if finished(s, waits) {
+func runResult(x *readmodel.Plan) error {
+	if x.Finished() {
 		return nil
 	}
-	for _, w := range waits {
+	for _, w := range x.Waits {
 		if w.Failed {
 			return errSaid
 		}
 	}
-	if len(waits) > 0 {
+	if len(x.Waits) > 0 {
 		return errWaiting
 	}
-	if err := s.MayBegin(); err != nil {
+	if err := x.State.MayBegin(); err != nil {
 		return err // somebody paused it meanwhile
 	}
-	for _, c := range x.claims {
+	for _, c := range x.Claims {
 		if c.Holds {
 			return fault.Waiting("git wf next --explain", "%s is in work elsewhere: %s", c.Task, c.Owner())
 		}
 	}
-	return fault.Refused("git wf next --explain", "nothing can go on in %s", s.Plan.PlanID)
+	return fault.Refused("git wf next --explain", "nothing can go on in %s", x.PlanID)
 }

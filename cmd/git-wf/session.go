@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 	"gitwf/templates"
 )
 
@@ -42,23 +43,10 @@ func (e *env) resumeCommand() *cli.Command {
 	}
 }
 
-// sessionSummary is what --json says of a plan as a whole.
-type sessionSummary struct {
-	SessionStatus plan.SessionStatus `json:"session_status"`
-	Phase         string             `json:"phase"`
-	Complexity    plan.Complexity    `json:"complexity"`
-	PlanType      string             `json:"plan_type,omitempty"`
-	Notes         int                `json:"notes,omitempty"` // how many
-}
-
-func sessionOf(s *plan.State) sessionSummary {
-	return sessionSummary{s.SessionStatus(), string(s.Phase()), s.Plan.AssessComplexity(), s.Plan.PlanType, len(s.Records.Notes)}
-}
-
 // printSession prints what is unusual about a plan as a whole.
 func printSession(w io.Writer, s *plan.State) {
 	var parts []string
-	sum := sessionOf(s)
+	sum := readmodel.HeadOf(s)
 	switch sum.SessionStatus {
 	case plan.SessionPaused:
 		parts = append(parts, "paused (git wf resume)")
@@ -121,11 +109,10 @@ func (e *env) onSession(event func(plan.Decision, plan.Actor) plan.Event, activa
 					return err
 				}
 			}
-			return e.say(c, struct {
-				PlanID plan.ID `json:"plan_id"`
-				sessionSummary
+			return e.say(struct {
+				readmodel.Head
 				Commit plan.OID `json:"commit"`
-			}{snap.ID, sessionOf(done.Snapshot.State()), done.Commit},
+			}{readmodel.HeadOf(done.Snapshot.State()), done.Commit},
 				"%s: %s", snap.ID, plain.Line(strings.TrimPrefix(done.Change.Subject, "session: ")))
 		})
 	}

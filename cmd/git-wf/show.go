@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
@@ -18,6 +17,7 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/readmodel"
 )
 
 func (e *env) showCommand() *cli.Command {
@@ -32,22 +32,6 @@ func (e *env) showCommand() *cli.Command {
 		},
 		Action: e.onReadable(nearTask, e.show),
 	}
-}
-
-// taskDocument is what show --json prints.
-type taskDocument struct {
-	taskSummary
-	Task *plan.Task `json:"task"`
-	export.Work
-	taskInput
-	Seats       []seat             `json:"seats,omitempty"`
-	Moves       []export.Move      `json:"decisions,omitempty"` // that it took, or that are about it, newest first
-	Notes       []plan.Note        `json:"notes,omitempty"`     // that came with its records
-	Consumers   []plan.TaskID      `json:"consumers"`
-	Feasibility []engine.Judgement `json:"feasibility"`                // oldest first; of a task that makes plans, of each leaf
-	Assumed     *estimate.Estimate `json:"assumed_estimate,omitempty"` // by the rule, where the plan gives none
-	LocalPath   string             `json:"tree_path"`                  // of the task's records in the plan's tree
-	Others      []string           `json:"records"`                    // below it, that nothing above shows
 }
 
 // findTask finds a task by its id.
@@ -73,30 +57,13 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		return e.showReviewFile(c.Context, store, snap, subject)
 	}
 	if c.Bool("impact") {
-		return e.showImpact(c.Bool("json"), s, subject)
+		return e.showImpact(s, subject)
 	}
-	d, err := readTask(c.Context, store, snap, s, subject)
-	if err != nil {
-		return err
-	}
-	if t := subject; t.NodeType == plan.Action && !t.Planning() && t.EstimatedPersonDays == 0 {
-		weights, err := e.weights(store)
-		if err != nil {
-			return err
-		}
-		rule := weights.Estimate(t.Task)
-		d.Assumed = &rule
-	}
+	d, err := e.readTask(c.Context, store, snap, s, subject)
 	landings := d.Landings
-	d.Seats = seatsOf(s, subject, d.Reviews)
-	d.taskSummary, d.Task = describeTask(s, t), t.Task
+	d.Task, d.Spec = readmodel.TaskOf(s, t), t.Task
 	d.Landings = landings
-	if c.Bool("json") {
-		return e.printJSON(d)
-	}
-	w := bufio.NewWriter(e.stdout)
-	e.printTask(w, s, subject, d)
-	return w.Flush()
+	return errors.Join(e.out(d, func(w io.Writer) { e.printTask(w, s, subject, d) }), err)
 }
 
 func (p printer) showReviewFile(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot,
@@ -115,41 +82,12 @@ func (p printer) showReviewFile(ctx context.Context, store *gitstore.Store, snap
 }
 
 // readTask reads every document of a task's records.
-func readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State,
-	t *plan.TaskState) (taskDocument, error) {
-	d := taskDocument{Consumers: []plan.TaskID{}, LocalPath: t.TaskID.Dir(), Others: snap.Listed(t.TaskID)}
-	docs := export.DocumentsOf(ctx, store, snap, t.TaskID)
-	var err error
-	if d.Work, err = docs.Work(); err != nil {
-		return d, err
-	}
-	if d.Landings, err = docs.Landings(); err != nil {
-		return d, err
-	}
-	if d.Questions, err = export.All(snap.Records.Of(t.TaskID).Questions, docs.Question); err != nil {
-		return d, err
-	}
-	if d.HandedIn, err = export.All(docs.Inputs(), docs.Input); err != nil {
-		return d, err
-	}
-	if d.Notes, err = export.Notes(ctx, store, snap, mostNotes); err != nil {
-		return d, err
-	}
-	d.Notes = slices.DeleteFunc(d.Notes, func(n plan.Note) bool { return !n.Is(t.TaskID) && !n.Is(t.TaskID.CheckID()) })
-	if d.Moves, err = export.Moves(ctx, store, snap, mostMoves); err != nil {
-		return d, err
-	}
-	d.Moves = slices.DeleteFunc(d.Moves, func(m export.Move) bool { return m.By != t.TaskID && m.Task != t.TaskID })
-	if d.Feasibility, err = engine.Judgements(ctx, store, snap, t.TaskID); err != nil {
-		return d, err
-	}
-	if t.NodeType == plan.Action {
-		d.Consumers = append(d.Consumers, s.Dependents(t.TaskID)...)
-	}
-	return d, nil
+func (e *env) readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State,
+	t *plan.TaskState) (*readmodel.Detail, error) {
+	return readmodel.ReadTask(ctx, store, snap, s, t, func() (estimate.Weights, error) { return e.weights(store) })
 }
 
-func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
+func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d *readmodel.Detail) {
 	fmt.Fprintf(w, "%s %s  %s  %s\n", st.mark(t.Status), st.paint("1", string(t.TaskID)), plain.Line(t.Title),
 		st.status(t.Status))
 	if why := s.Reason(t); why != "" {
@@ -165,11 +103,11 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 			names = append([]string{spec.Filename}, names...)
 		}
 		fmt.Fprintf(w, "  %s: %s\n", spec.Format, plain.Line(strings.Join(names, ", ")))
-		days, assumed := t.EstimatedPersonDays, ""
+		assumed := ""
 		if d.Assumed != nil {
-			days, assumed = d.Assumed.Days, " (assumed, by the rule)"
+			assumed = " (assumed, by the rule)"
 		}
-		fmt.Fprintf(w, "  estimate %g person-days%s, agent %s\n", days, assumed, makerOf(t.Task))
+		fmt.Fprintf(w, "  estimate %g person-days%s, agent %s\n", d.Days, assumed, makerOf(t.Task))
 	}
 	if len(t.AcceptanceCriteria) > 0 {
 		st.heading(w, "Criteria")
@@ -192,7 +130,7 @@ func (st style) printTask(w io.Writer, s *plan.State, t *plan.TaskState, d taskD
 	}
 	st.printSeats(w, t, d.Seats)
 	st.printFeasibility(w, t.TaskID, d.Feasibility)
-	st.printTaskInput(w, d.taskInput)
+	st.printTaskInput(w, d)
 	st.printMoves(w, d.Moves)
 	st.printVersions(w, s, t, d)
 	if len(d.Notes) > 0 {
@@ -237,13 +175,12 @@ func orDash(s string) string {
 	return s
 }
 
-func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d taskDocument) {
-	if len(d.Artifacts) > 0 {
+func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d *readmodel.Detail) {
+	if len(d.Versions) > 0 {
 		st.heading(w, "Versions")
 	}
-	for _, a := range d.Artifacts {
-		verdict := verdictOn(s, t.TaskID, a.ArtifactID)
-		fmt.Fprintf(w, "  %s  %s  by %s at %s, %d bytes\n", a.ArtifactID, verdict, plain.Line(a.Agent), date(a.CreatedAt),
+	for _, a := range d.Versions {
+		fmt.Fprintf(w, "  %s  %s  by %s at %s, %d bytes\n", a.ArtifactID, a.Said, plain.Line(a.Agent), date(a.CreatedAt),
 			a.Size)
 		if t.Changes() {
 			printSome(w, plandoc.Changed(a.Files), 20, "      and %d more files\n", func(f plandoc.ChangedFile) {
@@ -255,29 +192,26 @@ func (st style) printVersions(w io.Writer, s *plan.State, t *plan.TaskState, d t
 			fmt.Fprintf(w, "      %s  %s  sha256 %.12s\n", plain.Line(f.Path), f.Mode, f.SHA256)
 		})
 		printConcerns(w, a.Concerns)
-		printPanel(w, s, t.TaskID, plan.VersionNumber(a.ArtifactID))
-		for _, r := range d.Reviews {
-			if r.ReviewedArtifactID == a.ArtifactID {
-				printReview(w, r)
-			}
+		printPanel(w, s, t.TaskID, a.Record.Version)
+		for _, r := range a.Reviews {
+			printReview(w, r.Review)
 		}
 	}
 	if t.Changes() && t.Approved > 0 {
 		st.heading(w, "Landing")
 		printLandings(w, t, d.Landings)
 	}
-	if len(d.Work.Attempts) > 0 {
+	if len(d.Tries) > 0 {
 		st.heading(w, "Attempts without a result")
 	}
-	for i, a := range d.Work.Attempts {
+	for _, a := range d.Tries {
 		fmt.Fprintf(w, "  %s %s of %s by %s at %s, exit %d\n", a.AttemptID, a.Kind, a.TaskID, plain.Line(a.Agent),
 			date(a.CreatedAt), a.ExitCode)
 		for line := range strings.Lines(plain.Text(strings.TrimSpace(a.Message))) {
 			fmt.Fprintf(w, "      %s\n", strings.TrimRight(line, "\n"))
 		}
 		printConcerns(w, a.Concerns)
-		fmt.Fprintf(w, "      git show 'workflow/%s:%s/%s'\n", s.Plan.PlanID, d.LocalPath,
-			s.Records.Of(t.TaskID).Attempts[i].Path())
+		fmt.Fprintf(w, "      git show 'workflow/%s:%s/%s'\n", s.Plan.PlanID, d.LocalPath, a.Path)
 	}
 }
 
@@ -305,6 +239,17 @@ func printLandings(w io.Writer, t *plan.TaskState, list []plan.Landing) {
 	}
 }
 
+// printPanel shows what each seat says of a version.
+func printPanel(w io.Writer, s *plan.State, id plan.TaskID, version int) {
+	for name, r := range s.Panel(id, version) {
+		said := "has not spoken"
+		if r.N > 0 {
+			said = fmt.Sprintf("%s %d", r.Verdict, r.Score)
+		}
+		fmt.Fprintf(w, "    seat %s  %s\n", plain.Line(name), said)
+	}
+}
+
 func printReview(w io.Writer, r plan.Review) {
 	self := r.Worth()
 	if r.For != "" {
@@ -320,7 +265,9 @@ func printReview(w io.Writer, r plan.Review) {
 	}
 	fmt.Fprintf(w, "    %s %s by %s%s%s: %s\n", r.ReviewID, verdict, plain.Line(r.Who()), score, self,
 		plain.Line(r.Reason))
-	printRatings(w, r)
+	if rated := readmodel.Rated(r); rated != "" {
+		fmt.Fprintf(w, "      rated %s\n", plain.Line(rated))
+	}
 	width := 0
 	for _, c := range r.Criteria {
 		width = max(width, len(c.ID))

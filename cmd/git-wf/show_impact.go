@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -17,7 +18,7 @@ type impactDocument struct {
 }
 
 // showImpact says what a new version of a task has made again.
-func (e *env) showImpact(asJSON bool, s *plan.State, t *plan.TaskState) error {
+func (e *env) showImpact(s *plan.State, t *plan.TaskState) error {
 	d := impactDocument{TaskID: t.TaskID, Again: []plan.TaskID{}, Judges: []plan.TaskID{}, Asks: []plan.TaskID{}}
 	again, asks := s.Impact(t.TaskID)
 	d.Again, d.Asks = append(d.Again, again...), append(d.Asks, asks...)
@@ -31,20 +32,18 @@ func (e *env) showImpact(asJSON bool, s *plan.State, t *plan.TaskState) error {
 			d.Done++
 		}
 	}
-	if asJSON {
-		return e.printJSON(d)
-	}
-	fmt.Fprintf(e.stdout, "A new version of %s has %d of %s made again.\n", t.TaskID, len(d.Again),
-		plain.Count(d.Done, "approved deliverable"))
-	for _, id := range d.Again {
-		how := "follows"
-		if s.Tasks[id].Judges != nil {
-			how = "judges again"
+	return e.out(d, func(w io.Writer) {
+		fmt.Fprintf(w, "A new version of %s has %d of %s made again.\n", t.TaskID, len(d.Again),
+			plain.Count(d.Done, "approved deliverable"))
+		for _, id := range d.Again {
+			how := "follows"
+			if s.Tasks[id].Judges != nil {
+				how = "judges again"
+			}
+			fmt.Fprintf(w, "  %s: %s\n", id, how)
 		}
-		fmt.Fprintf(e.stdout, "  %s: %s\n", id, how)
-	}
-	for _, id := range d.Asks {
-		fmt.Fprintf(e.stdout, "  %s: is kept, and a person is asked\n", id)
-	}
-	return nil
+		for _, id := range d.Asks {
+			fmt.Fprintf(w, "  %s: is kept, and a person is asked\n", id)
+		}
+	})
 }

@@ -5,18 +5,12 @@ import (
 	"io"
 	"strings"
 
-	"gitwf/internal/export"
 	"gitwf/internal/plain"
-	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
-// taskInput is what people gave a task, except reviews.
-type taskInput struct {
-	Questions []export.Asked       `json:"questions"`
-	HandedIn  []plan.InputDocument `json:"handed_in"`
-}
-
-func (st style) printTaskInput(w io.Writer, in taskInput) {
+// printTaskInput shows what people gave a task, except reviews.
+func (st style) printTaskInput(w io.Writer, in *readmodel.Detail) {
 	if len(in.Questions) > 0 {
 		st.heading(w, "Questions")
 	}

@@ -8,9 +8,6 @@ import (
 	"gitwf/internal/plain"
 )
 
-// mostMoves is how many of a plan's newest decisions show looks at.
-const mostMoves = 200
-
 // printMoves shows who decided what, for whom, when and why, and what came of it, the oldest first.
 func (st style) printMoves(w io.Writer, moves []export.Move) {
 	if len(moves) > 0 {

@@ -7,32 +7,10 @@ import (
 	"gitwf/internal/agent"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
-// seat is a role among a task's reviewers, and who has spoken for it on the newest version.
-type seat struct {
-	Role     string       `json:"role"`
-	ReviewID string       `json:"review_id,omitempty"` // "" while the seat is open
-	Verdict  plan.Verdict `json:"verdict,omitempty"`
-	Agent    string       `json:"agent,omitempty"`
-}
-
-// seatsOf are the seats of a task, with the newest review in each.
-func seatsOf(s *plan.State, t *plan.TaskState, reviews []plan.Review) []seat {
-	var all []seat
-	for _, role := range s.Seats(t.TaskID) {
-		one := seat{Role: role}
-		for _, r := range reviews {
-			if r.Reviewer == role && r.ReviewedArtifactID == plan.VersionID(t.Active) {
-				one.ReviewID, one.Verdict, one.Agent = r.ReviewID, r.Verdict, r.Agent
-			}
-		}
-		all = append(all, one)
-	}
-	return all
-}
-
-func (st style) printSeats(w io.Writer, t *plan.TaskState, seats []seat) {
+func (st style) printSeats(w io.Writer, t *plan.TaskState, seats []readmodel.Seat) {
 	if len(seats) > 0 {
 		st.heading(w, "Seats")
 	}
@@ -60,9 +38,6 @@ func makerOf(t *plan.Task) string {
 	}
 	return "wf.executor or a person"
 }
-
-// mostNotes is how many of the plan's notes are looked through for those of one task, the newest.
-const mostNotes = 200
 
 // printConcerns prints what an agent found wrong with the work of other tasks.
 func printConcerns(w io.Writer, concerns []plan.Note) {

@@ -108,8 +108,8 @@ func (e *env) handInDraft(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 	if err := e.tryLines(c, eng, d); err != nil {
 		return err
 	}
-	if !c.Bool("json") {
-		e.printRedo(d.Redo)
+	if !e.json {
+		printRedo(e.stdout, d.Redo)
 	}
 	task, err := eng.Replan(c.Context, id, r)
 	if err != nil {

@@ -54,12 +54,10 @@ func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return e.printJSON(made)
-	}
-	made.print(e.stdout)
-	fmt.Fprintf(e.stdout, "next: work and commit there, then git wf submit %s --commit %s\n", t.TaskID, made.Branch)
-	return nil
+	return e.out(made, func(w io.Writer) {
+		made.print(w)
+		fmt.Fprintf(w, "next: work and commit there, then git wf submit %s --commit %s\n", t.TaskID, made.Branch)
+	})
 }
 
 // begunWorktree is a worktree in which to change the repository.

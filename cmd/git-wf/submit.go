@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -80,7 +81,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	if !c.Bool("json") {
+	if !e.json {
 		fmt.Fprintln(e.stdout, plain.Line(done.Change.Subject))
 		name, only := filepath.Base(c.Args().Get(1)), t.DeliverableSpec.Only()
 		info, err := os.Stat(e.absolute(c.Args().Get(1)))
@@ -92,9 +93,6 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if c.Context.Err() != nil {
 		return c.Context.Err()
 	}
-	if !c.Bool("json") {
-		return e.printNextOf(c.Context, eng, snap.ID)
-	}
 	if snap, err = store.Snapshot(c.Context, snap.ID); err != nil {
 		return err
 	}
@@ -102,7 +100,10 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if err != nil {
 		return err
 	}
-	return e.printJSON(x.describe())
+	if e.json {
+		x.Describe()
+	}
+	return e.out(x, func(w io.Writer) { printNext(w, x) })
 }
 
 // settle does what needs neither an agent nor a maker, for who works outside of a run. What the command has recorded
@@ -111,7 +112,7 @@ func (e *env) settle(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	if e.caller().Task != "" {
 		return // the run that has started the attempt does it
 	}
-	eng.Report = e.progress(c.Bool("json"))
+	eng.Report = e.progress(c)
 	if err := eng.Settle(c.Context, snap); err != nil && c.Context.Err() == nil {
 		fmt.Fprintln(e.stderr, plain.Line("warning: the checks were not finished: "+err.Error()+"; git wf run goes on"))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 
 	"github.com/urfave/cli/v2"
@@ -48,7 +49,7 @@ func (e *env) trustCode(c *cli.Context, store *gitstore.Store) error {
 	if err := errors.Join(eng.Trust.AddCode(), e.suggestSandbox(c.Context, store)); err != nil {
 		return err
 	}
-	return e.say(c, struct {
+	return e.say(struct {
 		Code bool `json:"code"`
 	}{true}, "allowed in this repository: trusted lines run code that tasks have just changed, as you")
 }
@@ -62,21 +63,18 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		if c.Bool("yes") && !c.Bool("list") {
-			err = eng.Trust.Add(fresh)
+	if err := e.out(orEmpty(fresh), func(w io.Writer) {
+		if len(fresh) == 0 {
+			fmt.Fprintln(w, "every command line of the plan is trusted already")
 		}
-		return errors.Join(err, e.printJSON(append([]plandoc.CommandLine{}, fresh...)))
-	}
-	if len(fresh) == 0 {
-		fmt.Fprintln(e.stdout, "every command line of the plan is trusted already")
-		return nil
-	}
-	e.printLines(fresh)
-	if c.Bool("list") {
-		return nil
+		e.printLines(w, fresh)
+	}); err != nil || len(fresh) == 0 || c.Bool("list") {
+		return err
 	}
 	ok := c.Bool("yes")
+	if !ok && e.json {
+		return nil
+	}
 	if !ok {
 		if !e.asks() {
 			return fault.Waiting("git wf trust in a terminal; or, after git wf trust --list, git wf trust --yes",
@@ -93,13 +91,13 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 }
 
 // printLines prints command lines in full, with what a reader should look at.
-func (p printer) printLines(lines []plandoc.CommandLine) {
+func (st style) printLines(w io.Writer, lines []plandoc.CommandLine) {
 	for _, l := range lines {
-		fmt.Fprintf(p.stdout, "%s\n%s\n", p.paint("1", plain.Line(string(l.TaskID)+" "+l.Path)), plain.Text(l.Line))
+		fmt.Fprintf(w, "%s\n%s\n", st.paint("1", plain.Line(string(l.TaskID)+" "+l.Path)), plain.Text(l.Line))
 		for _, r := range l.Remarks {
-			fmt.Fprintln(p.stdout, p.paint("33", "look twice: it "+r))
+			fmt.Fprintln(w, st.paint("33", "look twice: it "+r))
 		}
-		fmt.Fprintln(p.stdout)
+		fmt.Fprintln(w)
 	}
 }
 
@@ -111,7 +109,7 @@ func (p printer) trustLines(eng *engine.Engine, lines []plandoc.CommandLine) err
 	if err := eng.Trust.Add(lines); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.stdout, "trusted on this machine: %s\n", engine.CountUntrusted(lines))
+	p.tell("trusted on this machine: %s", engine.CountUntrusted(lines))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -76,26 +77,25 @@ func (e *env) undo(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		}
 		return e.planOutcome(c, store, eng, state, plan.PlanTaskID, planFromFile)
 	}
-	if c.Bool("json") {
-		return e.printJSON(u)
+	if err := e.out(u, func(w io.Writer) { e.printUndoing(w, u) }); err != nil {
+		return err
 	}
-	e.printUndoing(u)
 	return e.printNextOf(c.Context, eng, u.Plan)
 }
 
-func (p printer) printUndoing(u *engine.Undoing) {
+func (p printer) printUndoing(w io.Writer, u *engine.Undoing) {
 	for _, id := range u.Builds {
 		fmt.Fprintf(p.stderr, "warning: %s builds on %s\n", id, u.Task)
 	}
 	if len(u.Conflicts) == 0 {
-		fmt.Fprintf(p.stdout, "%s: %s v1 takes %s %s back on %s, %s\n", u.Plan, engine.UndoTask, u.Task, u.Artifact, u.Branch,
+		fmt.Fprintf(w, "%s: %s v1 takes %s %s back on %s, %s\n", u.Plan, engine.UndoTask, u.Task, u.Artifact, u.Branch,
 			plain.Count(len(u.Paths), "file"))
 		return
 	}
-	fmt.Fprintf(p.stdout, "%s: %s is to take %s %s back on %s, which has changed since\n", u.Plan, engine.UndoTask, u.Task,
+	fmt.Fprintf(w, "%s: %s is to take %s %s back on %s, which has changed since\n", u.Plan, engine.UndoTask, u.Task,
 		u.Artifact,
 		u.Branch)
 	for _, conflict := range u.Conflicts {
-		fmt.Fprintf(p.stdout, "  %s\n", plain.Line(conflict))
+		fmt.Fprintf(w, "  %s\n", plain.Line(conflict))
 	}
 }

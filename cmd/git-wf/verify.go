@@ -35,13 +35,11 @@ func (e *env) verifyCommand() *cli.Command {
 	}
 }
 
-func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
+func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	rev, required := c.Args().First(), c.Bool("require-commits")
 	switch format := c.String("format"); {
 	case !slices.Contains([]string{"text", "github", "sarif"}, format): // before anything is judged, which takes time
 		return usage("--format: expected text, github or sarif, found %q", format)
-	case c.Bool("json") && c.IsSet("format"):
-		return usage("--json and --format exclude each other")
 	case c.Args().Present() && strings.TrimSpace(rev) == "":
 		return usage("%q names no commit or range: is a variable of the job not set?", rev)
 	case required && rev == "":
@@ -94,8 +92,8 @@ func (p printer) verify(c *cli.Context, store *gitstore.Store) error {
 	if err := <-replaced; err != nil {
 		return err
 	}
-	fmt.Fprint(p.stderr, note)
-	if err := p.printReport(c, report); err != nil || !report.Empty || !required {
+	fmt.Fprint(e.stderr, note)
+	if err := e.printReport(c, report); err != nil || !report.Empty || !required {
 		return err
 	}
 	return fault.Refused("", "%q selects no commit", rev)
@@ -150,10 +148,10 @@ func (p printer) printReport(c *cli.Context, report *gate.Report) error {
 	format := c.String("format")
 	var err error
 	switch {
-	case c.Bool("json"):
-		err = p.printJSON(report)
+	case p.json:
+		err = writeJSON(p.stdout, "  ", report)
 	case format == "sarif":
-		err = p.printJSON(report.SARIF(version))
+		err = writeJSON(p.stdout, "  ", report.SARIF(version))
 	case format == "github":
 		for _, line := range report.Annotations() {
 			fmt.Fprintln(p.stdout, line)

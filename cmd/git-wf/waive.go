@@ -65,7 +65,7 @@ func (e *env) waiveCriterion(c *cli.Context, store *gitstore.Store, task plan.Ta
 	if err != nil {
 		return err
 	}
-	if err := e.printDecision(c, id, task, done); err != nil || c.Bool("json") {
+	if err := e.printDecision(id, task, done); err != nil {
 		return err
 	}
 	return e.printNextOf(c.Context, eng, id)

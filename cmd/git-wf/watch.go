@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -17,20 +16,18 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/progress"
+	"gitwf/internal/readmodel"
 )
 
 // watch stays and shows how the plan changes: on a terminal it redraws the status; for a program or a file it prints one
 // block, or one JSON document on a line of its own, after each change.
 func (e *env) watch(c *cli.Context) error {
-	if c.Bool("cost") {
-		return usage("--cost and --watch exclude each other")
-	}
 	return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 		ctx, stop := untilInterrupted(c.Context, func() {})
 		defer stop()
 		c.Context = ctx
 		var err error
-		if size := e.sizeOf(e.stdout); size != nil && !c.Bool("json") {
+		if size := e.sizeOf(e.stdout); size != nil && !e.json {
 			err = e.watchScreen(c, store, snap.ID, progress.NewBlock(e.stdout, size))
 		} else {
 			err = e.watchLines(c, store, snap.ID)
@@ -48,17 +45,17 @@ func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, blo
 	moved := gitstore.Changes(c.Context, func() gitstore.Pulse { return store.Pulse(id) })
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	var at standing
+	var at *readmodel.Plan
 	var last []string
 	for read := true; ; {
 		if read {
 			var err error
-			if at, err = e.standingNow(c, store, id); err != nil {
+			if at, err = e.readNow(c, store, id); err != nil {
 				return err
 			}
 		}
 		var text strings.Builder
-		e.printStanding(&text, at)
+		e.printStatus(&text, at)
 		e.printWork(&text, at, e.now())
 		_, rows := block.Size()
 		if lines := someRows(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), rows); !slices.Equal(lines, last) {
@@ -95,10 +92,10 @@ func someRows(lines []string, most int) []string {
 }
 
 // printWork lists who works on what, and for how long, the oldest first.
-func (st style) printWork(w io.Writer, at standing, now time.Time) {
+func (st style) printWork(w io.Writer, at *readmodel.Plan, now time.Time) {
 	var all []engine.ClaimState
-	for _, c := range at.claims {
-		if t := at.state.Tasks[c.Task]; c.Holds && t != nil && t.Status == plan.StatusInProgress {
+	for _, c := range at.Claims {
+		if t := at.State.Tasks[c.Task]; c.Holds && t != nil && t.Status == plan.StatusInProgress {
 			all = append(all, c)
 		}
 	}
@@ -109,7 +106,7 @@ func (st style) printWork(w io.Writer, at standing, now time.Time) {
 	st.heading(w, "In work")
 	printSome(w, all, mostShown, "  and %d more\n", func(c engine.ClaimState) {
 		fmt.Fprintf(w, "  %s  %s  %s  %s\n", progress.Elapsed(now.Sub(c.Started)), c.Task, plain.Line(c.Agent),
-			plain.Line(at.state.Subject(c.Task).Title))
+			plain.Line(at.State.Subject(c.Task).Title))
 	})
 }
 
@@ -124,7 +121,7 @@ func (e *env) watchLines(c *cli.Context, store *gitstore.Store, id plan.ID) erro
 		}
 		if !bytes.Equal(text, last) {
 			last = text
-			if !c.Bool("json") {
+			if !e.json {
 				text = fmt.Appendf(nil, "== %s\n%s\n", e.now().Local().Format(time.DateTime), text)
 			}
 			if _, err := e.stdout.Write(text); err != nil {
@@ -141,26 +138,28 @@ func (e *env) watchLines(c *cli.Context, store *gitstore.Store, id plan.ID) erro
 
 // statusText is what git wf status prints now; as JSON, on one line.
 func (e *env) statusText(c *cli.Context, store *gitstore.Store, id plan.ID) ([]byte, error) {
-	at, err := e.standingNow(c, store, id)
+	p, err := e.readNow(c, store, id)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	if c.Bool("json") {
-		enc := json.NewEncoder(&out)
-		enc.SetEscapeHTML(false)
-		err = enc.Encode(at.document())
-		return out.Bytes(), err
+	if e.json {
+		err = writeJSON(&out, "", p)
+	} else {
+		e.printStatus(&out, p)
 	}
-	e.printStanding(&out, at)
-	return out.Bytes(), nil
+	return out.Bytes(), err
 }
 
-// standingNow reads where a plan stands.
-func (e *env) standingNow(c *cli.Context, store *gitstore.Store, id plan.ID) (standing, error) {
+// readNow reads what is seen of a plan.
+func (e *env) readNow(c *cli.Context, store *gitstore.Store, id plan.ID) (*readmodel.Plan, error) {
 	snap, err := store.Snapshot(c.Context, id)
 	if err != nil {
-		return standing{}, err
+		return nil, err
 	}
-	return e.standing(c, store, snap)
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return nil, err
+	}
+	return e.reader(eng).Read(c.Context, snap)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -48,16 +47,13 @@ func (e *env) why(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		return e.printJSON(append([]engine.Origin{}, origins...))
-	}
-	w := bufio.NewWriter(e.stdout)
-	if line > 0 && len(origins) == 1 {
-		e.printOrigin(w, origins[0])
-	} else {
-		e.printOrigins(w, origins)
-	}
-	return w.Flush()
+	return e.out(orEmpty(origins), func(w io.Writer) {
+		if line > 0 && len(origins) == 1 {
+			e.printOrigin(w, origins[0])
+		} else {
+			e.printOrigins(w, origins)
+		}
+	})
 }
 
 // lineOf splits PATH:LINE. A file whose name ends that way is a file.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
+	"gitwf/internal/readmodel"
 	"gitwf/internal/workflow"
 	"gitwf/templates"
 )
@@ -121,17 +123,15 @@ func (e *env) workflowList(c *cli.Context, store *gitstore.Store) error {
 		}
 		all, width = append(all, sum), max(width, len(name))
 	}
-	if c.Bool("json") {
-		return e.printJSON(all)
-	}
-	for _, sum := range all {
-		about := sum.About
-		if sum.Error != "" {
-			about = "can't be used: " + sum.Error
+	return e.out(all, func(w io.Writer) {
+		for _, sum := range all {
+			about := sum.About
+			if sum.Error != "" {
+				about = "can't be used: " + sum.Error
+			}
+			fmt.Fprintf(w, "%-*s  %s\n", width, plain.Line(sum.Name), plain.Line(about))
 		}
-		fmt.Fprintf(e.stdout, "%-*s  %s\n", width, plain.Line(sum.Name), plain.Line(about))
-	}
-	return nil
+	})
 }
 
 // workflowDocument is what show --json prints.
@@ -164,9 +164,6 @@ func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 	if name == "" || c.Args().Len() > 1 {
 		return fault.Usage("git wf workflow show NAME; git wf workflow list lists them", "show takes the name of one workflow")
 	}
-	if c.IsSet("format") && !c.Bool("graph") {
-		return usage("--format belongs to --graph")
-	}
 	w, err := e.linted(store, name)
 	if err != nil {
 		return err
@@ -179,27 +176,23 @@ func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 	if c.Bool("graph") {
 		return e.writeGraph(c, graph.FromState(s, graph.Options{}), true)
 	}
-	if c.Bool("json") {
-		g := graph.FromState(s, graph.Options{})
-		b, err := m.Bounds(m.inputs)
-		if err != nil {
-			return err
-		}
-		doc := workflowDocument{
-			workflowSummary: workflowSummary{Name: w.Name(), Version: w.Version(), About: w.About()},
-			Params:          []paramDocument{}, Roles: m.draft.Plan.Roles, Files: []string{}, Bounds: boundsDocument(b),
-			Commands: append([]string{}, w.Commands()...), Graph: &g,
-		}
-		for _, p := range w.Params() {
-			doc.Params = append(doc.Params, paramDocument{p.Name, p})
-		}
-		for _, src := range w.Sources() {
-			doc.Files = append(doc.Files, src.Name)
-		}
-		return e.printJSON(doc)
+	g := graph.FromState(s, graph.Options{})
+	b, err := m.Bounds(m.inputs)
+	if err != nil {
+		return err
 	}
-	e.printWorkflow(m, s)
-	return nil
+	doc := workflowDocument{
+		workflowSummary: workflowSummary{Name: w.Name(), Version: w.Version(), About: w.About()},
+		Params:          []paramDocument{}, Roles: m.draft.Plan.Roles, Files: []string{}, Bounds: boundsDocument(b),
+		Commands: orEmpty(w.Commands()), Graph: &g,
+	}
+	for _, p := range w.Params() {
+		doc.Params = append(doc.Params, paramDocument{p.Name, p})
+	}
+	for _, src := range w.Sources() {
+		doc.Files = append(doc.Files, src.Name)
+	}
+	return e.out(doc, func(w io.Writer) { e.printWorkflow(w, m, s) })
 }
 
 // exampleOf renders a workflow with the params that are set; those without a value have the first that they may have.
@@ -253,10 +246,10 @@ func (m *madePlan) begun(e *env) *plan.State {
 	return plan.Derive(&p, plan.Records{}, nil, e.now())
 }
 
-func (e *env) printWorkflow(m *madePlan, s *plan.State) {
-	fmt.Fprintf(e.stdout, "%s %d: %s\n", m.Name(), m.Version(), plain.Line(m.About()))
+func (st style) printWorkflow(w io.Writer, m *madePlan, s *plan.State) {
+	fmt.Fprintf(w, "%s %d: %s\n", m.Name(), m.Version(), plain.Line(m.About()))
 	if params := m.Params(); len(params) > 0 {
-		e.heading(e.stdout, "Params")
+		st.heading(w, "Params")
 		for _, p := range params {
 			text := p.Type
 			if len(p.Options) > 0 {
@@ -268,28 +261,28 @@ func (e *env) printWorkflow(m *madePlan, s *plan.State) {
 			if p.Default != nil {
 				text += ", default " + paramText(p.Default)
 			}
-			fmt.Fprintf(e.stdout, "  --set %s=...  %s: %s\n", p.Name, plain.Line(text), plain.Line(p.Ask))
+			fmt.Fprintf(w, "  --set %s=...  %s: %s\n", p.Name, plain.Line(text), plain.Line(p.Ask))
 		}
 	}
 	if len(m.draft.Plan.Roles) > 0 {
-		e.heading(e.stdout, "Roles")
+		st.heading(w, "Roles")
 		for _, name := range slices.Sorted(maps.Keys(m.draft.Plan.Roles)) {
-			fmt.Fprintf(e.stdout, "  %s: %s\n", name, clip(plain.Line(m.draft.Plan.Roles[name].Text), 100))
+			fmt.Fprintf(w, "  %s: %s\n", name, clip(plain.Line(m.draft.Plan.Roles[name].Text), 100))
 		}
 	}
-	e.heading(e.stdout, "Begins with")
-	e.printTree(e.stdout, s, nil)
-	fmt.Fprintln(e.stdout)
+	st.heading(w, "Begins with")
+	st.printPlan(w, readmodel.Of(s, nil))
+	fmt.Fprintln(w)
 	if text := m.bounds(); text != "" {
-		fmt.Fprintf(e.stdout, "%s: %s\n", plain.Line(m.setText()), text)
+		fmt.Fprintf(w, "%s: %s\n", plain.Line(m.setText()), text)
 	}
 	if b, err := m.Widest(); err == nil {
-		fmt.Fprintf(e.stdout, "with any params: %s\n", boundsText(b))
+		fmt.Fprintf(w, "with any params: %s\n", boundsText(b))
 	}
 	if lines := m.Commands(); len(lines) > 0 {
-		e.heading(e.stdout, "Command lines")
+		st.heading(w, "Command lines")
 		for _, line := range lines {
-			fmt.Fprintf(e.stdout, "  %s\n", plain.Line(strings.ReplaceAll(strings.TrimSpace(line), "\n", " ↵ ")))
+			fmt.Fprintf(w, "  %s\n", plain.Line(strings.ReplaceAll(strings.TrimSpace(line), "\n", " ↵ ")))
 		}
 	}
 }
@@ -311,18 +304,16 @@ func (e *env) workflowLint(c *cli.Context, store *gitstore.Store) error {
 		}
 		fs = w.Lint()
 		all = append(all, fs...)
-		if len(fs) == 0 && !c.Bool("json") {
+		if len(fs) == 0 {
 			b, err := w.Widest()
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(e.stdout, "%s: nothing found; %s\n", plain.Line(name), boundsText(b))
+			e.tell("%s: nothing found; %s", plain.Line(name), boundsText(b))
 		}
 	}
-	if c.Bool("json") {
-		if err := e.printJSON(all); err != nil {
-			return err
-		}
+	if err := e.out(all, func(io.Writer) {}); err != nil {
+		return err
 	}
 	if len(all) > 0 {
 		return fault.Usage("git wf workflow schema prints the form, docs/workflows.md says what it means", "%w", all)
@@ -358,24 +349,19 @@ func (e *env) workflowRender(c *cli.Context, store *gitstore.Store) error {
 		}
 	}
 	for i, part := range parts {
-		if c.Bool("json") {
-			doc := struct {
-				Text  string          `json:"text"`
-				Fills []workflow.Fill `json:"fills"`
-			}{string(part.Text), append([]workflow.Fill{}, part.Fills...)}
-			if err := e.printJSON(doc); err != nil {
-				return err
+		if err := e.out(struct {
+			Text  string          `json:"text"`
+			Fills []workflow.Fill `json:"fills"`
+		}{string(part.Text), orEmpty(part.Fills)}, func(w io.Writer) {
+			if i > 0 {
+				fmt.Fprintln(w, "---")
 			}
-			continue
-		}
-		if i > 0 {
-			fmt.Fprintln(e.stdout, "---")
-		}
-		if _, err := e.stdout.Write(part.Text); err != nil {
+			fmt.Fprintf(w, "%s", part.Text)
+			for _, f := range part.Fills {
+				fmt.Fprintf(e.stderr, "%s is filled from %s of %s\n", f.Target, plain.Line(f.File), f.Source)
+			}
+		}); err != nil {
 			return err
-		}
-		for _, f := range part.Fills {
-			fmt.Fprintf(e.stderr, "%s is filled from %s of %s\n", f.Target, plain.Line(f.File), f.Source)
 		}
 	}
 	return nil

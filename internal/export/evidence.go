@@ -213,6 +213,17 @@ func (e *Evidence) Lost(tasks []plan.TaskID) []Unproven {
 	return list
 }
 
+// Signers names the keys that approvals are signed with.
+func Signers(approvals []Approval) string {
+	var names []string
+	for _, a := range approvals {
+		if !slices.Contains(names, a.SignedBy) {
+			names = append(names, a.SignedBy)
+		}
+	}
+	return plain.Line(strings.Join(names, ", "))
+}
+
 // Worth returns what a plan's approvals are worth: signed only if it needs none that does not count.
 func (e *Evidence) Worth(s *plan.State) string {
 	switch {

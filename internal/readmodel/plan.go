@@ -1,0 +1,281 @@
+package readmodel
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/expand"
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plan"
+)
+
+// Head is what is said of a plan as a whole, wherever it is named.
+type Head struct {
+	PlanID        plan.ID            `json:"plan_id"`
+	Title         string             `json:"title"`
+	Status        plan.Status        `json:"status"`
+	SessionStatus plan.SessionStatus `json:"session_status"`
+	Phase         string             `json:"phase"`
+	Complexity    plan.Complexity    `json:"complexity"`
+	PlanType      string             `json:"plan_type,omitempty"`
+	Notes         int                `json:"notes,omitempty"` // how many
+	Done          int                `json:"done"`            // deliverables that are approved
+	Total         int                `json:"total"`           // deliverables
+}
+
+// HeadOf is the head of a plan in a state.
+func HeadOf(s *plan.State) Head {
+	h := Head{PlanID: s.Plan.PlanID, Title: s.Plan.Title, Status: s.Root().Status, SessionStatus: s.SessionStatus(),
+		Phase: string(s.Phase()), Complexity: s.Plan.AssessComplexity(), PlanType: s.Plan.PlanType,
+		Notes: len(s.Records.Notes)}
+	h.Done, h.Total = s.Progress()
+	return h
+}
+
+// Entry is a plan in the list of plans.
+type Entry struct {
+	Head
+	Active bool     `json:"active"`
+	Commit plan.OID `json:"commit"`
+	Error  string   `json:"error,omitempty"` // why it can't be read
+}
+
+// List reads the plans of a repository under the claims of now.
+func List(ctx context.Context, store *gitstore.Store, now time.Time) ([]Entry, error) {
+	refs, err := store.Plans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	active, err := store.Active(ctx)
+	if err != nil && !errors.Is(err, gitstore.ErrNoActive) {
+		return nil, err
+	}
+	all := []Entry{}
+	for _, ref := range refs {
+		one := Entry{Head: Head{PlanID: ref.ID}, Active: ref.ID == active, Commit: ref.Tip}
+		snap, err := store.SnapshotAt(ctx, ref.ID, ref.Tip)
+		if err == nil {
+			var s *plan.State
+			if s, err = engine.StateNow(ctx, store, snap, now); err == nil {
+				one.Head = HeadOf(s)
+			}
+		}
+		if err != nil {
+			one.Error = err.Error()
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// Plan is what is seen of a plan.
+type Plan struct {
+	Head
+	Proof        string                 `json:"signatures,omitempty"` // only where it was found out
+	RootCriteria []export.RootCriterion `json:"root_criteria,omitempty"`
+	Tasks        []Task                 `json:"tasks"`
+	Waits        []engine.Wait          `json:"waits"`
+	HeldUp       []engine.Wait          `json:"held_up,omitempty"` // by a task that waits, and how
+	Claims       []engine.ClaimState    `json:"claims,omitempty"`
+	Seats        []engine.Vacancy       `json:"open_seats,omitempty"`
+	Asks         []engine.Wait          `json:"outdated,omitempty"` // persons' versions whose inputs have changed
+	Unread       []plan.TaskID          `json:"unread,omitempty"`   // approved deliverables that only commands have judged
+	Next         []string               `json:"next,omitempty"`     // commands with which it goes on or lands
+
+	State  *plan.State   `json:"-"`
+	Open   []engine.Wait `json:"-"` // what each open task waits for
+	Person bool          `json:"-"` // a person's commands were left out of Next
+
+	at   string // what commands need here to be about this plan: --plan ID, where it is not the active one
+	byID map[plan.TaskID]*Task
+}
+
+// Of is what a state alone says.
+func Of(s *plan.State, waits []engine.Wait) *Plan {
+	p := &Plan{Head: HeadOf(s), State: s, Waits: append([]engine.Wait{}, waits...)}
+	p.Describe()
+	return p
+}
+
+// Describe fills in the tasks.
+func (p *Plan) Describe() *Plan {
+	reasons := map[plan.TaskID]string{}
+	for _, w := range p.Waits {
+		reasons[w.Task] = w.Text
+	}
+	p.Tasks, p.byID = make([]Task, 0, len(p.State.Plan.Tasks)), map[plan.TaskID]*Task{}
+	for _, task := range p.State.Plan.Tasks {
+		t := TaskOf(p.State, p.State.Tasks[task.TaskID])
+		if r := reasons[task.TaskID]; r != "" {
+			t.Reason = r
+		}
+		p.Tasks = append(p.Tasks, t)
+		p.byID[t.TaskID] = &p.Tasks[len(p.Tasks)-1]
+	}
+	return p
+}
+
+// Task is the one of an id, nil if the plan has none.
+func (p *Plan) Task(id plan.TaskID) *Task { return p.byID[id] }
+
+// Finished reports whether nothing is left to do. An assembled plan is DONE with its last task, but one of its
+// deliverables may have been rejected since.
+func (p *Plan) Finished() bool {
+	return p.Status == plan.StatusDone && len(p.Waits) == 0 && p.Done == p.Total
+}
+
+// Reader reads what is seen of plans.
+type Reader struct {
+	Engine *engine.Engine
+	// Offers leaves out of commands, which semicolons part, those that the reader may not carry out; nil leaves all.
+	Offers func(commands string) string
+}
+
+// Explain reads where a plan stands, what each open task waits for and what comes next. It leaves the tasks to Describe.
+func (r Reader) Explain(ctx context.Context, snap *gitstore.Snapshot) (*Plan, error) {
+	eng := r.Engine
+	claims, err := eng.ClaimStates(ctx, snap.ID)
+	if err != nil {
+		return nil, err
+	}
+	held := plan.Claims{}
+	for _, c := range claims {
+		held[c.Task] = c.Claim
+	}
+	now := eng.Now()
+	s := snap.StateUnder(eng.Standing(held, now), now)
+	p := &Plan{Head: HeadOf(s), State: s, Claims: claims}
+	all, err := eng.ForPerson(ctx, snap, s)
+	if err != nil {
+		return nil, err
+	}
+	n := slices.IndexFunc(append(all, engine.Wait{}), func(w engine.Wait) bool { return !w.Stuck })
+	p.Waits, p.Asks = all[:n:n], all[n:]
+	p.Open, p.Seats = engine.Explain(s, p.Waits, claims), eng.Vacancies(s)
+	if active, err := eng.Store.Active(ctx); err != nil || active != snap.ID {
+		p.at = " --plan " + string(snap.ID)
+	}
+	for _, w := range p.lists() {
+		w.Command = p.here(w.Command)
+	}
+	switch {
+	case !p.Finished():
+		if step := engine.NextStep(s, p.Open); step != "" {
+			p.Next = []string{step}
+		}
+	case len(p.Asks) > 0: // export refuses what a person is asked about
+		p.Next = []string{p.Asks[0].Command}
+	default:
+		p.Next, err = export.Next(ctx, eng.Store, snap, eng.Policy.RootPaths())
+	}
+	for i, command := range p.Next {
+		p.Next[i] = p.here(command)
+	}
+	if r.Offers != nil {
+		p.offer(r.Offers)
+	}
+	p.HeldUp = heldUp(p.Open)
+	return p, err
+}
+
+// Read is all that is seen of a plan.
+func (r Reader) Read(ctx context.Context, snap *gitstore.Snapshot) (*Plan, error) {
+	store := r.Engine.Store
+	p, err := r.Explain(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	p.State = p.State.Repeating(expand.Rounds(ctx, store, snap))
+	s := p.State
+	if p.RootCriteria, err = export.Checklist(ctx, store, snap, s, s.Leaves(snap.Plan.RootTaskID)); err != nil {
+		return nil, err
+	}
+	stale, err := export.Stale(ctx, store, snap, s)
+	if err != nil {
+		return nil, err
+	}
+	landings, err := export.Standing(ctx, store, snap)
+	if err != nil {
+		return nil, err
+	}
+	evidence, err := r.prove(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	own := export.SelfReviewed(ctx, store, snap, s)
+	p.Proof, p.Unread = evidence.Worth(s), s.Unread()
+	p.Describe()
+	for i := range p.Tasks {
+		t := &p.Tasks[i]
+		t.Stale, t.Landings, t.SelfReviewed = stale[t.TaskID], landings[t.TaskID], own[t.TaskID]
+		t.proven(s, evidence)
+	}
+	return p, nil
+}
+
+// prove finds out which approvals count. Without keys all do, and the policy is not read again.
+func (r Reader) prove(ctx context.Context, snap *gitstore.Snapshot) (*export.Evidence, error) {
+	if len(r.Engine.Policy.Keys) == 0 {
+		return &export.Evidence{}, nil
+	}
+	policy, err := r.Engine.Store.Policy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return export.Prove(ctx, r.Engine.Store, snap, policy)
+}
+
+// lists are all that the plan waits for.
+func (p *Plan) lists() (all []*engine.Wait) {
+	for _, list := range [][]engine.Wait{p.Waits, p.Open, p.Asks} {
+		for i := range list {
+			all = append(all, &list[i])
+		}
+	}
+	return all
+}
+
+// offer leaves out what the reader may not carry out.
+func (p *Plan) offer(only func(string) string) {
+	for _, w := range p.lists() {
+		w.Command = only(w.Command)
+	}
+	for i := range p.Seats {
+		p.Seats[i].Command = only(p.Seats[i].Command)
+	}
+	before := len(p.Next)
+	p.Next = slices.DeleteFunc(p.Next, func(command string) bool { return only(command) != command })
+	p.Person = len(p.Next) < before
+}
+
+// here are commands as they have to be typed here.
+func (p *Plan) here(commands string) string {
+	if p.at == "" || strings.Contains(commands, p.at) {
+		return commands
+	}
+	list := strings.Split(commands, "; ")
+	for i, c := range list {
+		if strings.HasPrefix(c, "git wf ") && c != "git wf agents" {
+			list[i] += p.at
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// heldUp are the blocked tasks that a list of what waits for a person leaves out: those at the start of a longer chain,
+// or of one that leads to a task without attempts left.
+func heldUp(open []engine.Wait) []engine.Wait {
+	var held []engine.Wait
+	for _, o := range open {
+		if o.Stuck && (len(o.Chain) > 1 || o.Failed && len(o.Chain) > 0) {
+			o.Command = ""
+			held = append(held, o)
+		}
+	}
+	return held
+}
