@@ -78,8 +78,12 @@ func (g *Gate) based(ctx context.Context, revs []string) (out []string, note str
 			return nil, "the branch was deleted: there is nothing to judge", nil
 		case noCommit.Get().MatchString(base):
 			why = "the branch is new"
-		case fullID.Get().MatchString(base) && !g.here(ctx, base):
-			why = fmt.Sprintf("its base %.12s is not here", base)
+		case fullID.Get().MatchString(base):
+			if here, err := g.store.CommitOf(ctx, base); err != nil {
+				return nil, "", err
+			} else if here == "" {
+				why = fmt.Sprintf("its base %.12s is not here", base)
+			}
 		}
 		if why == "" {
 			out = append(out, rev)
@@ -92,10 +96,4 @@ func (g *Gate) based(ctx context.Context, revs []string) (out []string, note str
 		note = fmt.Sprintf("%s: all of %s is judged that no baseline of the policy exempts", why, end)
 	}
 	return out, note, ctx.Err()
-}
-
-// here reports whether this repository has a commit.
-func (g *Gate) here(ctx context.Context, oid string) bool {
-	_, err := g.store.Git(ctx, "cat-file", "-e", oid+"^{commit}")
-	return err == nil || ctx.Err() != nil
 }

@@ -168,7 +168,11 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 			}
 		}
 	}
-	return c.inForce(ctx, before, endsOf(all), r)
+	var tips []plan.OID
+	for _, v := range endsOf(all) {
+		tips = append(tips, v.commit)
+	}
+	return c.inForce(ctx, before, tips, r)
 }
 
 // moveForce judges what a branch gets by a move to commits that were judged before, on another branch.
@@ -327,23 +331,6 @@ func (c *code) studyAll(ctx context.Context, all []visit) error {
 	return nil
 }
 
-// endsOf returns the commits that are no other commit's parent.
-func endsOf(all []visit) []plan.OID {
-	parents := map[plan.OID]bool{}
-	for _, v := range all {
-		for _, p := range v.parents {
-			parents[p] = true
-		}
-	}
-	var ends []plan.OID
-	for _, v := range all {
-		if !parents[v.commit] {
-			ends = append(ends, v.commit)
-		}
-	}
-	return ends
-}
-
 // treesOf returns the root trees of the commits and of their parents.
 func (c *code) treesOf(ctx context.Context, all []visit) (map[plan.OID]plan.OID, error) {
 	trees := make(map[plan.OID]plan.OID, len(all))
@@ -448,15 +435,7 @@ func (g *Gate) indexCode(ctx context.Context, staged plan.OID, parents []string,
 	if c == nil {
 		return nil
 	}
-	d := &coded{guard: &c.guard, root: staged}
-	for _, p := range parents {
-		root, err := g.store.Resolve(ctx, p+"^{tree}")
-		if err != nil {
-			return err
-		}
-		d.parents, d.roots = append(d.parents, plan.OID(p)), append(d.roots, root)
-	}
-	err := c.compareCode(ctx, d, r)
+	d, err := c.stagedOn(ctx, staged, parents, r)
 	if err != nil || len(d.paths) == 0 || g.onWorkBranch(ctx) {
 		return err
 	}
@@ -475,16 +454,29 @@ func (g *Gate) indexCode(ctx context.Context, staged plan.OID, parents []string,
 		return err
 	}
 	if !first.OK() && len(parents) == 1 {
-		amended, err := c.amended(ctx, d)
+		amended, err := c.amended(ctx, staged, plan.OID(parents[0]))
 		if err != nil {
 			return err
 		}
-		if amended != nil {
+		if amended != nil && amended.OK() {
 			first = amended
 		}
 	}
 	r.merge(first)
 	return nil
+}
+
+// stagedOn is the staged tree as a commit with these parents.
+func (c *code) stagedOn(ctx context.Context, staged plan.OID, parents []string, r *Report) (*coded, error) {
+	d := &coded{guard: &c.guard, root: staged}
+	for _, p := range parents {
+		root, err := c.store.Resolve(ctx, p+"^{tree}")
+		if err != nil {
+			return nil, err
+		}
+		d.parents, d.roots = append(d.parents, plan.OID(p)), append(d.roots, root)
+	}
+	return d, c.compareCode(ctx, d, r)
 }
 
 // judgeStaged judges a commit that is not made yet.
@@ -521,35 +513,22 @@ func (c *code) judgeStaged(ctx context.Context, d *coded, message string) (*Repo
 	return r, nil
 }
 
-// amended judges the staged tree as one that replaces HEAD; nil if that is not legal either.
-func (c *code) amended(ctx context.Context, d *coded) (*Report, error) {
-	head := string(d.parents[0])
-	out, err := c.store.Git(ctx, "rev-list", "--parents", "-n", "1", "--end-of-options", head)
+// amended judges the staged tree as one that replaces HEAD; nil if that has no parent.
+func (c *code) amended(ctx context.Context, staged, head plan.OID) (*Report, error) {
+	out, err := c.store.Git(ctx, "rev-list", "--parents", "-n", "1", "--end-of-options", string(head))
 	fields := strings.Fields(out)
 	if err != nil || len(fields) < 2 {
 		return nil, ctx.Err()
 	}
-	again := *d
-	message, err := c.store.Message(ctx, d.parents[0])
+	message, err := c.store.Message(ctx, head)
 	if err != nil {
 		return nil, err
 	}
-	again.parents, again.roots, again.paths = nil, nil, nil
-	for _, p := range fields[1:] {
-		root, err := c.store.Resolve(ctx, p+"^{tree}")
-		if err != nil {
-			return nil, err
-		}
-		again.parents, again.roots = append(again.parents, plan.OID(p)), append(again.roots, root)
-	}
-	if err := c.compareCode(ctx, &again, newReport()); err != nil {
+	again, err := c.stagedOn(ctx, staged, fields[1:], newReport())
+	if err != nil {
 		return nil, err
 	}
-	r, err := c.judgeStaged(ctx, &again, message)
-	if err != nil || !r.OK() {
-		return nil, err
-	}
-	return r, nil
+	return c.judgeStaged(ctx, again, message)
 }
 
 // judgeOne explains one commit, or the index. What nothing explains has its parents' ledger.
@@ -573,29 +552,11 @@ func (c *code) judgeOne(ctx context.Context, d *coded) (*outcome, error) {
 
 // entryAt returns what a tree has at a path; nothing if that is a directory.
 func (c *code) entryAt(ctx context.Context, root plan.OID, path string) (threeway.Entry, error) {
-	e := entry{mode: treeMode, oid: root}
 	if root == "" {
 		return threeway.Entry{}, nil
 	}
-	at := ""
-	for part := range strings.SplitSeq(path, "/") {
-		if !e.isTree() {
-			return threeway.Entry{}, nil
-		}
-		if err := c.readNodes(ctx, []plan.OID{e.oid}); err != nil {
-			return threeway.Entry{}, err
-		}
-		n := c.nodes[e.oid]
-		if n.flaw != nil {
-			return threeway.Entry{}, &flawError{[]flaw{{join(at, n.flaw.Name), n.flaw.Why}}}
-		}
-		i := slices.IndexFunc(n.entries, func(e entry) bool { return e.path == part })
-		if i < 0 {
-			return threeway.Entry{}, nil
-		}
-		e, at = n.entries[i], join(at, part)
-	}
-	return fileOf(e), nil
+	e, err := c.descendTo(ctx, entry{mode: treeMode, oid: root}, path)
+	return fileOf(e), err
 }
 
 // fileOf is an entry as package threeway has it; a directory is nothing.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"gitwf/internal/plan"
-	"gitwf/internal/threeway"
 )
 
 // What plans approve, and the ledgers of tips, are kept in the git directory, so that what is judged next costs what is
@@ -32,10 +31,10 @@ type keptStack struct {
 }
 
 type keptLanding struct {
-	Version string               `json:"version"`
-	At      plan.OID             `json:"at"`
-	Effect  map[string][4]string `json:"effect"`
-	Moves   map[string]string    `json:"moves,omitempty"`
+	Version string            `json:"version"`
+	At      plan.OID          `json:"at"`
+	Effect  map[string]turn   `json:"effect"`
+	Moves   map[string]string `json:"moves,omitempty"`
 }
 
 // keptPlan is what a plan's tip says of the versions that change protected code.
@@ -45,14 +44,14 @@ type keptPlan struct {
 }
 
 type keptVersion struct {
-	Task   plan.TaskID          `json:"task"`
-	N      int                  `json:"n"`
-	Tree   plan.OID             `json:"tree"`
-	Turns  map[string][4]string `json:"turns"`
-	Moves  map[string]string    `json:"moves,omitempty"`
-	Undoes *plan.Undo           `json:"undoes,omitempty"`
-	Never  string               `json:"never,omitempty"`
-	Lapsed string               `json:"lapsed,omitempty"`
+	Task   plan.TaskID       `json:"task"`
+	N      int               `json:"n"`
+	Tree   plan.OID          `json:"tree"`
+	Turns  map[string]turn   `json:"turns"`
+	Moves  map[string]string `json:"moves,omitempty"`
+	Undoes *plan.Undo        `json:"undoes,omitempty"`
+	Never  string            `json:"never,omitempty"`
+	Lapsed string            `json:"lapsed,omitempty"`
 }
 
 const plansFile = "changes"
@@ -86,7 +85,7 @@ func (c *code) notePlan(id plan.ID, tip plan.OID, versions []*change) {
 	kept := keptPlan{Tip: tip}
 	for _, ch := range versions {
 		kept.Versions = append(kept.Versions, keptVersion{
-			Task: ch.task, N: ch.version, Tree: ch.tree, Turns: packTurns(ch.turns), Moves: ch.moves, Undoes: ch.undoes,
+			Task: ch.task, N: ch.version, Tree: ch.tree, Turns: ch.turns, Moves: ch.moves, Undoes: ch.undoes,
 			Never: ch.never, Lapsed: ch.lapsed,
 		})
 	}
@@ -96,7 +95,7 @@ func (c *code) notePlan(id plan.ID, tip plan.OID, versions []*change) {
 func (c *code) takeKept(ctx context.Context, id plan.ID, kept keptPlan) error {
 	for _, v := range kept.Versions {
 		ch := &change{
-			changeName: changeName{id, v.Task, v.N}, tip: kept.Tip, tree: v.Tree, turns: unpackTurns(v.Turns),
+			changeName: changeName{id, v.Task, v.N}, tip: kept.Tip, tree: v.Tree, turns: v.Turns,
 			moves: v.Moves, undoes: v.Undoes, never: v.Never, lapsed: v.Lapsed, unproven: v.Never != "",
 		}
 		if err := c.addChange(ctx, ch); err != nil {
@@ -104,25 +103,6 @@ func (c *code) takeKept(ctx context.Context, id plan.ID, kept keptPlan) error {
 		}
 	}
 	return nil
-}
-
-// packTurns has modes and ids before and after, by path.
-func packTurns(turns map[string]turn) map[string][4]string {
-	packed := make(map[string][4]string, len(turns))
-	for path, t := range turns {
-		packed[path] = [4]string{t.old.Mode, string(t.old.OID), t.new.Mode, string(t.new.OID)}
-	}
-	return packed
-}
-
-func unpackTurns(packed map[string][4]string) map[string]turn {
-	turns := make(map[string]turn, len(packed))
-	for path, e := range packed {
-		turns[path] = turn{
-			threeway.Entry{Mode: e[0], OID: plan.OID(e[1])}, threeway.Entry{Mode: e[2], OID: plan.OID(e[3])},
-		}
-	}
-	return turns
 }
 
 func (ch *change) key() string {
@@ -178,7 +158,7 @@ func (c *code) recall(ctx context.Context, commit plan.OID) (bool, error) {
 	for _, t := range kept.Tasks {
 		s := standing{floor: t.Floor}
 		for _, k := range t.Stack {
-			l := landing{change: byKey[k.Version], at: k.At, effect: unpackTurns(k.Effect), moves: k.Moves}
+			l := landing{change: byKey[k.Version], at: k.At, effect: k.Effect, moves: k.Moves}
 			if l.change == nil {
 				return false, nil
 			}
@@ -206,7 +186,7 @@ func (c *code) keep(commit plan.OID) error {
 	for task, s := range l.all() {
 		t := keptStack{Plan: task.plan, Task: task.task, Floor: s.floor}
 		for _, landed := range s.stack {
-			t.Stack = append(t.Stack, keptLanding{landed.key(), landed.at, packTurns(landed.effect), landed.moves})
+			t.Stack = append(t.Stack, keptLanding{landed.key(), landed.at, landed.effect, landed.moves})
 		}
 		kept.Tasks = append(kept.Tasks, t)
 	}

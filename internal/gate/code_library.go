@@ -32,7 +32,7 @@ func (n changeName) compare(other changeName) int {
 func (n changeName) String() string { return fmt.Sprintf("%s %s", n.task, plan.VersionID(n.version)) }
 
 // turn is what a change makes of one path.
-type turn struct{ old, new threeway.Entry }
+type turn struct{ Old, New threeway.Entry }
 
 // change is a version of a task, as far as its paths are protected.
 type change struct {

@@ -244,7 +244,7 @@ func (c *code) suspects(o *outcome, path string, want threeway.Entry) (exact, to
 		if !ok {
 			continue
 		}
-		if t.new == want && better(ch, exact) {
+		if t.New == want && better(ch, exact) {
 			exact = ch
 		}
 		if rank(ch) < 2 && better(ch, touching) {

@@ -96,18 +96,18 @@ func (c *code) apply(ctx context.Context, s *state, turns map[string]turn, own, 
 	for _, path := range slices.Sorted(maps.Keys(turns)) {
 		t := turns[path]
 		if to, moves := own[path]; moves {
-			e.move(path, to, t.old, turns[to].new)
+			e.move(path, to, t.Old, turns[to].New)
 		} else if !target[path] && (needs == nil || needs(path)) {
 			at := path
-			for hops := 0; t.old.OID != "" && moved[at] != "" && e.at(at).OID == "" && hops < len(moved); hops++ {
+			for hops := 0; t.Old.OID != "" && moved[at] != "" && e.at(at).OID == "" && hops < len(moved); hops++ {
 				at = moved[at]
 			}
 			switch have := e.at(at); have {
-			case t.old:
-				e.put(at, t.new)
-			case t.new:
+			case t.Old:
+				e.put(at, t.New)
+			case t.New:
 			default:
-				e.merge(at, t.old, have, t.new)
+				e.merge(at, t.Old, have, t.New)
 			}
 		}
 		if e.err != nil || e.failed != "" {
@@ -134,7 +134,7 @@ func (c *code) apply(ctx context.Context, s *state, turns map[string]turn, own, 
 func inverse(turns map[string]turn) map[string]turn {
 	back := make(map[string]turn, len(turns))
 	for path, t := range turns {
-		back[path] = turn{t.new, t.old}
+		back[path] = turn{t.New, t.Old}
 	}
 	return back
 }
@@ -237,22 +237,19 @@ func (q *search) deepen(ctx context.Context, path []*codeStep, depth int) ([]*co
 		return nil, nil
 	}
 	q.visited[key] = true
-	for _, try := range []func(context.Context, *codeStep, *change) (*codeStep, error){q.undo, q.land, q.takeBack} {
+	for _, try := range []tryStep{q.undo, q.land, q.takeBack} {
 		var next []*codeStep
 		for _, ch := range near {
 			q.atStart = len(path) == 1
 			if q.tries--; q.tries < 0 {
 				return nil, ctx.Err()
 			}
-			s, err := try(ctx, at, ch)
+			s, err := q.follow(ctx, path, ch, try)
 			if err != nil {
 				return nil, err
 			}
-			if s == nil || slices.ContainsFunc(path, func(p *codeStep) bool { return p.change == s.change }) {
+			if s == nil {
 				continue
-			}
-			if s.open, err = q.stillOpen(ctx, s.state); err != nil {
-				return nil, err
 			}
 			if next = append(next, s); depth == 1 && len(s.open) == 0 {
 				break
@@ -278,21 +275,16 @@ func (q *search) inOrder(ctx context.Context, start *codeStep) ([]*codeStep, err
 	if q.d.commit == "" { // nobody knows its message yet
 		list = append(list, q.near(start)...)
 	}
-	add := func(ch *change, tries ...func(context.Context, *codeStep, *change) (*codeStep, error)) error {
-		at := path[len(path)-1]
+	add := func(ch *change, tries ...tryStep) error {
 		for _, try := range tries {
-			s, err := try(ctx, at, ch)
+			s, err := q.follow(ctx, path, ch, try)
 			if err != nil {
 				return err
 			}
-			if s == nil || slices.ContainsFunc(path, func(p *codeStep) bool { return p.change == ch }) {
-				continue
+			if s != nil {
+				path = append(path, s)
+				return nil
 			}
-			if s.open, err = q.stillOpen(ctx, s.state); err != nil {
-				return err
-			}
-			path = append(path, s)
-			return nil
 		}
 		return nil
 	}
@@ -308,6 +300,19 @@ func (q *search) inOrder(ctx context.Context, start *codeStep) ([]*codeStep, err
 	}
 	q.visited = map[string]bool{}
 	return q.deepen(ctx, path, 1)
+}
+
+// tryStep tries to use a version in one way; nil: it does not apply.
+type tryStep func(ctx context.Context, at *codeStep, ch *change) (*codeStep, error)
+
+// follow tries a step behind a path that has not used the version.
+func (q *search) follow(ctx context.Context, path []*codeStep, ch *change, try tryStep) (*codeStep, error) {
+	s, err := try(ctx, path[len(path)-1], ch)
+	if s == nil || slices.ContainsFunc(path, func(p *codeStep) bool { return p.change == ch }) {
+		return nil, err
+	}
+	s.open, err = q.stillOpen(ctx, s.state)
+	return s, err
 }
 
 func usedBy(path []*codeStep) []string {
@@ -454,7 +459,7 @@ const (
 )
 
 // lands reports whether a version may land where its task stands so, by what does not depend on content.
-func (q *search) lands(ctx context.Context, ch *change, at *codeStep, s standing) (bool, error) {
+func (q *search) lands(ctx context.Context, ch *change, s standing) (bool, error) {
 	if q.allow != nil && !q.allow(ch.ofTask(), false) {
 		return false, nil
 	}
@@ -477,7 +482,7 @@ func (q *search) undo(ctx context.Context, at *codeStep, ch *change) (*codeStep,
 		return nil, nil
 	}
 	s := at.ledger.of(ch.ofTask())
-	if ok, err := q.lands(ctx, ch, at, s); err != nil || !ok {
+	if ok, err := q.lands(ctx, ch, s); err != nil || !ok {
 		return nil, err
 	}
 	task := changeName{plan: ch.undoes.PlanID, task: ch.undoes.TaskID}
@@ -495,7 +500,7 @@ func (q *search) land(ctx context.Context, at *codeStep, ch *change) (*codeStep,
 		return nil, nil
 	}
 	s := at.ledger.of(ch.ofTask())
-	if ok, err := q.lands(ctx, ch, at, s); err != nil || !ok {
+	if ok, err := q.lands(ctx, ch, s); err != nil || !ok {
 		return nil, err
 	}
 	keep, err := q.madeOn(ctx, ch, s)
@@ -665,9 +670,9 @@ func (c *code) builtOn(ctx context.Context, ch, other *change) (bool, error) {
 		t, both := ch.turns[path]
 		switch {
 		case both:
-			s.now[path], shared = t.old, true
+			s.now[path], shared = t.Old, true
 		case s.root == "":
-			s.now[path] = other.turns[path].new
+			s.now[path] = other.turns[path].New
 		}
 	}
 	if !shared {
@@ -692,9 +697,9 @@ func (c *code) renames(ctx context.Context, turns map[string]turn) (map[string]s
 	var gone, added []string
 	for _, path := range slices.Sorted(maps.Keys(turns)) {
 		switch t := turns[path]; {
-		case t.new.OID == "" && isRegular(t.old):
+		case t.New.OID == "" && isRegular(t.Old):
 			gone = append(gone, path)
-		case t.old.OID == "" && isRegular(t.new):
+		case t.Old.OID == "" && isRegular(t.New):
 			added = append(added, path)
 		}
 	}
@@ -705,7 +710,7 @@ func (c *code) renames(ctx context.Context, turns map[string]turn) (map[string]s
 	var pairs []pair
 	for _, from := range gone {
 		for _, to := range added {
-			alike, err := c.alike(ctx, turns[from].old.OID, turns[to].new.OID)
+			alike, err := c.alike(ctx, turns[from].Old.OID, turns[to].New.OID)
 			if err != nil {
 				return nil, err
 			}

@@ -188,19 +188,22 @@ func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 
 // tipViews returns the views of the commits that are no other commit's parent.
 func (g *Gate) tipViews(all []visit) []*view {
+	var tips []*view
+	for _, v := range endsOf(all) {
+		tips = append(tips, g.chart().view(v.top))
+	}
+	return tips
+}
+
+// endsOf returns the commits that are no other commit's parent.
+func endsOf(all []visit) []visit {
 	parents := make(map[plan.OID]bool, len(all))
 	for _, v := range all {
 		for _, p := range v.parents {
 			parents[p] = true
 		}
 	}
-	var tips []*view
-	for _, v := range all {
-		if !parents[v.commit] {
-			tips = append(tips, g.chart().view(v.top))
-		}
-	}
-	return tips
+	return slices.DeleteFunc(slices.Clone(all), func(v visit) bool { return parents[v.commit] })
 }
 
 // prefetchManifests fetches the manifests of all commits in one request, in a partial clone.

@@ -187,17 +187,18 @@ func (g *Gate) list(ctx context.Context, v *view, dir string) ([]gitstore.TreeEn
 
 // find looks up a path below a root.
 func (g *Gate) find(ctx context.Context, v *view, name string) (entry, error) {
-	named := func(entries []entry, name string) entry {
-		i := slices.IndexFunc(entries, func(e entry) bool { return e.path == name })
-		if i < 0 {
-			return entry{}
-		}
-		return entries[i]
-	}
 	root, _ := g.policy.RootOf(name)
-	e := named(v.entries, root.Path)
-	at := root.Path
-	for part := range strings.SplitSeq(strings.TrimPrefix(name, root.Path+"/"), "/") {
+	i := slices.IndexFunc(v.entries, func(e entry) bool { return e.path == root.Path })
+	if i < 0 {
+		return entry{}, nil
+	}
+	return g.descendTo(ctx, v.entries[i], strings.TrimPrefix(name, root.Path+"/"))
+}
+
+// descendTo looks up a path below a tree; what is not there does not exist. It fails with a *flawError.
+func (g *Gate) descendTo(ctx context.Context, e entry, path string) (entry, error) {
+	at := e.path
+	for part := range strings.SplitSeq(path, "/") {
 		if !e.isTree() {
 			return entry{}, nil
 		}
@@ -208,7 +209,11 @@ func (g *Gate) find(ctx context.Context, v *view, name string) (entry, error) {
 		if n.flaw != nil {
 			return entry{}, &flawError{[]flaw{{join(at, n.flaw.Name), n.flaw.Why}}}
 		}
-		e, at = named(n.entries, part), join(at, part)
+		i := slices.IndexFunc(n.entries, func(e entry) bool { return e.path == part })
+		if i < 0 {
+			return entry{}, nil
+		}
+		e, at = n.entries[i], join(at, part)
 	}
 	return e, nil
 }

@@ -151,10 +151,10 @@ func (g *Gate) Whole(ctx context.Context, name string, revs ...string) error {
 func (g *Gate) exempt(ctx context.Context) ([]string, error) {
 	var revs []string
 	for _, b := range g.policy.Baseline {
-		if _, err := g.store.Git(ctx, "cat-file", "-e", string(b)+"^{commit}"); err == nil {
+		if here, err := g.store.CommitOf(ctx, string(b)); err != nil {
+			return nil, err
+		} else if here != "" {
 			revs = append(revs, "^"+string(b))
-		} else if ctx.Err() != nil {
-			return nil, ctx.Err()
 		}
 	}
 	return revs, nil
@@ -218,10 +218,9 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 // pushPlan audits what a push adds to a plan's history, or the policy's, on the remote.
 func (g *Gate) pushPlan(ctx context.Context, f []string, r *Report) error {
 	m := Move{Ref: f[2], Old: orNone(f[3]), New: plan.OID(f[1])}
-	if m.Old != "" {
-		if _, err := g.store.Git(ctx, "cat-file", "-e", string(m.Old)); err != nil {
-			m.Old = "" // the old value is not here, and git itself only fast-forwards the ref
-		}
+	var err error // the old value may not be here, and git itself only fast-forwards the ref
+	if m.Old, err = g.store.CommitOf(ctx, string(m.Old)); err != nil {
+		return err
 	}
 	return g.planMove(ctx, m, false, r)
 }
