@@ -156,7 +156,7 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	}
 	branch := func(m gate.Move) bool { return strings.HasPrefix(m.Ref, "refs/heads/") }
 	if err != nil && (name != "reference-transaction" || slices.ContainsFunc(moves, branch)) {
-		e.printWayBack(name, store)
+		e.printWayBack(name, store, report)
 	}
 	return err
 }
@@ -230,15 +230,17 @@ func (p printer) withPlans(ctx context.Context, g *gate.Gate, r *gate.Report, re
 	return nil
 }
 
-// printWayBack says how to restore the state before. No ref has moved, but git has already changed the index and the
-// worktree.
-func (p printer) printWayBack(hook string, store *gitstore.Store) {
+// printWayBack says how to restore the state before, unless a hint begins with that. No ref has moved, but git has
+// already changed the index and the worktree.
+func (p printer) printWayBack(hook string, store *gitstore.Store, r *gate.Report) {
 	abort := gate.Unfinished(store.GitDir())
+	begins := func(f gate.Finding) bool { return strings.HasPrefix(f.Hint, abort) }
 	if hook == "pre-merge-commit" {
 		abort = "git merge --abort" // git writes MERGE_HEAD only after this hook
 	}
 	switch {
 	case hook != "pre-commit" && hook != "pre-merge-commit" && hook != "reference-transaction":
+	case abort != "" && slices.ContainsFunc(r.Findings, begins):
 	case abort != "":
 		fmt.Fprintln(p.stderr, "hint: "+abort+" restores what was there before")
 	case hook == "reference-transaction":

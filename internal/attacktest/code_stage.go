@@ -147,8 +147,9 @@ func newCodeStage(ctx context.Context, lab *chaostest.Lab, world uint64, rng *ra
 
 func (c *coder) load() {
 	known, err := readObjects(c.ctx, c.work.Dir, c.work.Lab.Env)
-	c.must(nil, err)
-	c.objects = &objects{dir: filepath.Join(c.work.Dir, ".git", "objects"), known: known}
+	if c.must(nil, err); err == nil {
+		c.objects = &objects{dir: filepath.Join(c.work.Dir, ".git", "objects"), known: known}
+	}
 }
 
 // numbered returns lines that are like no others, but for some that every text has.
