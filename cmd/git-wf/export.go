@@ -84,7 +84,7 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	b, err := export.Build(ctx, store, evidence, export.Options{
+	b, err := export.NewShelf(store).Build(ctx, evidence, export.Options{
 		Partial: c.Bool("partial"), AllowStale: c.Bool("allow-stale"), FinalOnly: c.Bool("final-only"),
 		IncludeCandidates: c.Bool("include-candidates"),
 	})

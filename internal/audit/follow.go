@@ -9,7 +9,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -48,6 +47,17 @@ func (a *auditor) rejudged(s *step) (why string, err error) {
 	return why, err
 }
 
+// readAdded reads the document that an event adds.
+func (a *auditor) readAdded(c change, into any) error {
+	data, err := a.store.ReadBlob(a.ctx, c.oid)
+	if err == nil {
+		if err = json.Unmarshal(data, into); err != nil {
+			err = fmt.Errorf("%s: %w", c.path, err)
+		}
+	}
+	return err
+}
+
 // orWhy turns the error of making an event again into a reason against it, unless something is absent here or the audit
 // is interrupted.
 func (a *auditor) orWhy(why string, err error) (string, error) {
@@ -67,14 +77,8 @@ func (a *auditor) notFollowing(s *step, review, waiver change) (why string, err 
 	}
 	var got plan.Review
 	var doc plan.WaiverDocument
-	for c, into := range map[change]any{review: &got, waiver: &doc} {
-		data, err := a.store.ReadBlob(a.ctx, c.oid)
-		if err != nil {
-			return "", err
-		}
-		if err := json.Unmarshal(data, into); err != nil {
-			return "", fmt.Errorf("%s: %w", c.path, err)
-		}
+	if err := errors.Join(a.readAdded(review, &got), a.readAdded(waiver, &doc)); err != nil {
+		return "", err
 	}
 	id := plan.TaskID(s.trailers["Wf-Task"])
 	t, version := snap.Plan.Task(id), plan.VersionNumber(s.trailers["Wf-Artifact"])
@@ -122,17 +126,11 @@ func (a *auditor) applied(s *step) (why string, err error) {
 		if !ok || c.status != "A" || !strings.HasPrefix(rest, "acts/") {
 			continue
 		}
-		data, err := a.store.ReadBlob(a.ctx, c.oid)
-		if err != nil {
+		var act plan.Decision
+		if err := a.readAdded(c, &act); err != nil {
 			return "", err
 		}
-		var doc struct {
-			CreatedAt time.Time `json:"created_at"`
-		}
-		if err := json.Unmarshal(data, &doc); err != nil {
-			return "", fmt.Errorf("%s: %w", c.path, err)
-		}
-		ev.Judges, ev.Time = append(ev.Judges, task), doc.CreatedAt
+		ev.Judges, ev.Time = append(ev.Judges, task), act.CreatedAt
 	}
 	slices.SortFunc(ev.Judges, func(x, y plan.TaskID) int { return state.Place(x) - state.Place(y) })
 	if len(ev.Judges) == 0 || string(ev.Judges[0]) != s.trailers["Wf-Task"] {
@@ -252,10 +250,6 @@ func (a *auditor) chosen(s *step, by plan.TaskID, ev *plan.ApplyDecision) (amend
 	why string, err error) {
 	for _, c := range s.changes {
 		task, rest, ok := plan.SplitPath(c.path)
-		var into any
-		var act struct {
-			CreatedAt time.Time `json:"created_at"`
-		}
 		switch {
 		case c.path == planFile:
 			if got, _, why, err = a.storedPlan(c); err != nil || why != "" {
@@ -263,22 +257,14 @@ func (a *auditor) chosen(s *step, by plan.TaskID, ev *plan.ApplyDecision) (amend
 			}
 		case !ok || c.status != "A":
 		case task == by && strings.HasPrefix(rest, "acts/"):
-			into = &act
+			var act plan.Decision
+			err = a.readAdded(c, &act)
+			ev.Time = act.CreatedAt
 		case rest == "artifacts/v1/artifact.json":
-			amends, into = task, &ev.Amended
+			amends, err = task, a.readAdded(c, &ev.Amended)
 		}
-		if into == nil {
-			continue
-		}
-		data, err := a.store.ReadBlob(a.ctx, c.oid)
 		if err != nil {
 			return "", nil, "", err
-		}
-		if err := json.Unmarshal(data, into); err != nil {
-			return "", nil, "", fmt.Errorf("%s: %w", c.path, err)
-		}
-		if into == &act {
-			ev.Time = act.CreatedAt
 		}
 	}
 	return amends, got, "", nil

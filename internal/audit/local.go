@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,11 +25,7 @@ type worktree struct {
 
 // pointers looks at the active plan of every working tree.
 func (s *surroundings) pointers() error {
-	trees, err := s.worktrees()
-	if err != nil {
-		return err
-	}
-	for _, w := range trees {
+	for _, w := range s.worktrees() {
 		file := filepath.Join(w.gitDir, activeRef)
 		at := "--git-dir=" + w.gitDir
 		target, err := s.store.Git(s.ctx, at, "symbolic-ref", "--quiet", activeRef)
@@ -62,42 +57,23 @@ func (s *surroundings) pointers() error {
 	return s.ctx.Err()
 }
 
-// worktrees lists the working trees that are there, with their directories in git's.
-func (s *surroundings) worktrees() (all []worktree, err error) {
-	list, err := s.store.Worktrees(s.ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the working trees: %w", err)
-	}
-	dirs := s.adminDirs()
-	for i, listed := range list {
-		w := worktree{dir: listed.Dir, gitDir: dirs[filepath.Clean(listed.Dir)]}
-		if i == 0 {
-			w.gitDir = s.store.CommonDir()
-		} else if _, err := os.Stat(w.dir); errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if w.gitDir != "" {
-			all = append(all, w)
-		}
-	}
-	return all, nil
-}
-
-// adminDirs are the places that git keeps for linked working trees, by the directory of each.
-func (s *surroundings) adminDirs() map[string]string {
-	root := filepath.Join(s.store.CommonDir(), "worktrees")
-	entries, err := os.ReadDir(root)
-	if err != nil {
-		return nil
-	}
-	dirs := map[string]string{}
+// worktrees lists the working trees that are there, the main one first.
+func (s *surroundings) worktrees() []worktree {
+	common := s.store.CommonDir()
+	all := []worktree{{strings.TrimSuffix(common, string(filepath.Separator)+".git"), common}}
+	entries, _ := os.ReadDir(filepath.Join(common, "worktrees"))
 	for _, e := range entries {
-		dir := filepath.Join(root, e.Name())
-		if data, err := os.ReadFile(filepath.Join(dir, "gitdir")); err == nil {
-			dirs[filepath.Dir(filepath.Clean(filepath.FromSlash(strings.TrimSpace(string(data)))))] = dir
+		gitDir := filepath.Join(common, "worktrees", e.Name())
+		data, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
+		file := filepath.FromSlash(strings.TrimSpace(string(data)))
+		if !filepath.IsAbs(file) { // git 2.48 can write it so
+			file = filepath.Join(gitDir, file)
+		}
+		if _, statErr := os.Stat(filepath.Dir(file)); err == nil && statErr == nil {
+			all = append(all, worktree{filepath.Dir(file), gitDir})
 		}
 	}
-	return dirs
+	return all
 }
 
 // A git at work holds a lock for less than this, mostly.

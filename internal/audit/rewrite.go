@@ -91,7 +91,10 @@ func (a *auditor) wanted(s *step, kind string, got *plan.Plan) (want *plan.Plan,
 	case plan.EventPlan:
 		want, err = plan.AfterBegin(got)
 	case plan.EventReplan:
-		want, err = a.afterReplan(s, task, got)
+		var snap *gitstore.Snapshot
+		if snap, err = a.before(s); err == nil {
+			want, err = snap.State().AfterReplan(task, got)
+		}
 	case plan.EventGraft:
 		want, err = a.afterGraft(s, task, got)
 	default:
@@ -112,14 +115,6 @@ func (a *auditor) before(s *step) (*gitstore.Snapshot, error) {
 		return nil, errors.New("there is no plan before it")
 	}
 	return a.store.SnapshotAt(a.ctx, a.id, s.parents[0])
-}
-
-func (a *auditor) afterReplan(s *step, task plan.TaskID, got *plan.Plan) (*plan.Plan, error) {
-	snap, err := a.before(s)
-	if err != nil {
-		return nil, err
-	}
-	return snap.State().AfterReplan(task, got)
 }
 
 func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.Plan, error) {

@@ -31,7 +31,7 @@ type Bundle struct {
 func unfinished(id plan.ID, open []plan.TaskID) error {
 	which := ""
 	if len(open) > 0 {
-		which = ": " + names(open)
+		which = ": " + plan.JoinIDs(open)
 	}
 	return fault.Refused("git wf run, or git wf export --partial", "%s is not done%s", id, which)
 }
@@ -43,10 +43,10 @@ func keptBack(s *plan.State, ids []plan.TaskID) error {
 		return s.Unjudged(id, s.Tasks[id].Approved) == ""
 	})
 	if len(unjudged) > 0 {
-		return fault.Refused("git wf run, or git wf export --partial", "not verified: %s", names(unjudged))
+		return fault.Refused("git wf run, or git wf export --partial", "not verified: %s", plan.JoinIDs(unjudged))
 	}
 	return fault.Refused("git wf submit TASK PATH, and a review of that; or final_deliverable_spec.deliver_accepted: true "+
-		"in the plan; git wf export --partial leaves it out", "accepted with a warning, and so not delivered: %s", names(ids))
+		"in the plan; git wf export --partial leaves it out", "accepted with a warning, and so not delivered: %s", plan.JoinIDs(ids))
 }
 
 // outdated says which inputs or criteria of an approved version have changed since; "" if none has, or if its task
@@ -80,26 +80,6 @@ func allStale(s *plan.State) bool {
 	return len(open) > 0
 }
 
-func names(ids []plan.TaskID) string {
-	const most = 8
-	var s []string
-	for i, id := range ids {
-		if i == most {
-			s = append(s, fmt.Sprintf("and %d more", len(ids)-most))
-			break
-		}
-		s = append(s, string(id))
-	}
-	return strings.Join(s, ", ")
-}
-
-// Build builds the bundle from the evidence. If approvals that do not count leave tasks open it fails with an
-// *UnprovenError; with Options.Partial it leaves those tasks out or takes an older approved version. Same commit,
-// options and keys, same bytes.
-func Build(ctx context.Context, store library, e *Evidence, o Options) (*Bundle, error) {
-	return NewShelf(store).Build(ctx, e, o)
-}
-
 // isComplete reports whether the whole is there. What is assembled may be while a part of it is to be made again.
 func isComplete(s *plan.State) bool {
 	last := s.Root()
@@ -109,7 +89,9 @@ func isComplete(s *plan.State) bool {
 	return last != nil && last.Status == plan.StatusDone
 }
 
-// Build is the function Build with the shelf's objects.
+// Build builds the bundle from the evidence. If approvals that do not count leave tasks open it fails with an
+// *UnprovenError; with Options.Partial it leaves those tasks out or takes an older approved version. Same commit,
+// options and keys, same bytes.
 func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, error) {
 	snap, state := e.Snapshot, e.Snapshot.State()
 	b := builder{ctx: ctx, shelf: s, snap: snap, state: state, options: o}
@@ -174,10 +156,7 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 			strings.Join(stale, "; "))
 	}
 	var err error
-	m.RootCriteria, err = checklist(state, ids, func(id plan.TaskID, version int) (plan.Review, error) {
-		return s.approval(ctx, snap, id, version)
-	})
-	if err != nil {
+	if m.RootCriteria, err = s.Checklist(ctx, snap, state, ids); err != nil {
 		return nil, err
 	}
 	return finish(m), nil

@@ -67,7 +67,7 @@ func build(t *testing.T, r *repotest.Repo, o Options) (*Bundle, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Build(context.Background(), store, &Evidence{Snapshot: snap, whole: snap}, o)
+	return NewShelf(store).Build(context.Background(), &Evidence{Snapshot: snap, whole: snap}, o)
 }
 
 func paths(b *Bundle) string {

@@ -27,17 +27,10 @@ func (c RootCriterion) Waived() bool { return !c.Met && len(c.WaivedBy) > 0 }
 // Checklist says which root criteria the tasks meet: those that an approved version covers as a whole or by a criterion
 // that it passed. An approval implies that each MUST criterion passed or was waived; only for a SHOULD does Checklist
 // read the review. A version with a waived criterion meets nothing as a whole.
-func Checklist(ctx context.Context, store reader, snap *gitstore.Snapshot, s *plan.State,
+func (s *Shelf) Checklist(ctx context.Context, snap *gitstore.Snapshot, state *plan.State,
 	tasks []plan.TaskID) ([]RootCriterion, error) {
-	return checklist(s, tasks, func(id plan.TaskID, version int) (plan.Review, error) {
-		return ApprovedBy(ctx, store, snap, id, version)
-	})
-}
-
-func checklist(s *plan.State, tasks []plan.TaskID, approval func(plan.TaskID, int) (plan.Review,
-	error)) ([]RootCriterion, error) {
 	list := []RootCriterion{}
-	root := s.Root()
+	root := state.Root()
 	at := map[string]int{}
 	for i, c := range root.RootAcceptanceCriteria {
 		list = append(list, RootCriterion{ID: c.ID, Statement: c.Statement, MetBy: []string{}})
@@ -56,11 +49,11 @@ func checklist(s *plan.State, tasks []plan.TaskID, approval func(plan.TaskID, in
 		}
 	}
 	for _, id := range tasks {
-		t := s.Tasks[id]
+		t := state.Tasks[id]
 		if t.Approved == 0 {
 			continue
 		}
-		waived := s.Records.Of(id).WaivedCriteria(t.Approved)
+		waived := state.Records.Of(id).WaivedCriteria(t.Approved)
 		by := string(id) + " " + plan.VersionID(t.Approved)
 		cover(t.Covers, by, len(waived) > 0)
 		for _, c := range t.AcceptanceCriteria {
@@ -71,7 +64,7 @@ func checklist(s *plan.State, tasks []plan.TaskID, approval func(plan.TaskID, in
 			if slices.Contains(waived, c.ID) {
 				result = plan.ResultWaived
 			} else if c.Severity != plan.Must {
-				rev, err := approval(id, t.Approved)
+				rev, err := s.approval(ctx, snap, id, t.Approved)
 				if err != nil {
 					return nil, err
 				}

@@ -239,16 +239,7 @@ func (e *Evidence) Worth(s *plan.State) string {
 type UnprovenError struct{ Approvals []Unproven }
 
 func (e *UnprovenError) Error() string {
-	const most = 8
-	var lines []string
-	for i, a := range e.Approvals {
-		if i == most {
-			lines = append(lines, fmt.Sprintf("and %d more", len(e.Approvals)-most))
-			break
-		}
-		lines = append(lines, plain.Line(a.String()))
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(plain.Some(e.Approvals, 8, func(u Unproven) string { return plain.Line(u.String()) }), "\n")
 }
 
 // Exit returns the review that would count.

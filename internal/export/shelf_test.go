@@ -51,7 +51,7 @@ func TestShelfKeeps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := Build(context.Background(), r.Open(), &Evidence{Snapshot: snap, whole: snap}, o)
+		fresh, err := NewShelf(r.Open()).Build(context.Background(), &Evidence{Snapshot: snap, whole: snap}, o)
 		if err != nil || string(fresh.Data) != string(kept.Data) || !slices.Equal(fresh.Entries, kept.Entries) {
 			t.Errorf("at %s the shelf gives\n%s\nand the repository\n%s\n%v", commit, kept.Data, fresh.Data, err)
 		}

@@ -66,7 +66,7 @@ func (f fixture) export(o export.Options) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	b, err := export.Build(ctx, f.Store, evidence, o)
+	b, err := export.NewShelf(f.Store).Build(ctx, evidence, o)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func (a *appending) archive(ctx context.Context, tip commitInfo) ([]refChange, e
 	if grew, err := a.s.IsAncestor(ctx, before.oid, tip.oid); err != nil || grew {
 		return []refChange{{ref: ref, old: before.oid, new: tip.oid}}, err
 	}
-	who := fmt.Sprintf("%s %d %s", ident(a.person), a.now.Unix(), a.now.Local().Format("-0700"))
+	who := ident(a.person) + " " + timeOf(a.now)
 	text := fmt.Sprintf("tree %s\nparent %s\nparent %s\nauthor %s\ncommitter %s\n\narchive: one more history of %s\n",
 		tip.tree, tip.oid, before.oid, who, who, a.id)
 	return []refChange{{ref: ref, old: before.oid, new: a.add(text).oid}}, nil

@@ -184,7 +184,8 @@ func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change
 	if err := a.ownReview(author, change); err != nil {
 		return c, err
 	}
-	draft := commitDraft{tree: tree, parent: parent, author: author, message: message}
+	when := timeOf(a.now)
+	draft := commitDraft{tree, parent, author, a.person, when, when, message}
 	signing, err := a.signingOf(ctx, author, change)
 	if err != nil {
 		return c, err
@@ -195,14 +196,7 @@ func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change
 	case signing != nil:
 		return a.addSigned(ctx, draft, signing)
 	}
-	when := fmt.Sprintf("%d %s", a.now.Unix(), a.now.Local().Format("-0700"))
-	var text strings.Builder
-	fmt.Fprintf(&text, "tree %s\n", tree)
-	if parent != "" {
-		fmt.Fprintf(&text, "parent %s\n", parent)
-	}
-	fmt.Fprintf(&text, "author %s %s\ncommitter %s %s\n\n%s", ident(author), when, ident(a.person), when, message)
-	return a.add(text.String()), nil
+	return a.add(draft.text()), nil
 }
 
 // ownReview refuses a review whose reviewer is not the commit's author: nobody would count it.

@@ -31,38 +31,20 @@ func (b *Batch) AddUserCommit(ctx context.Context, c NewCommit, now time.Time) (
 	if err := b.s.prepareWriting(ctx); err != nil {
 		return "", err
 	}
-	author, committer := cleanActor(c.Author), cleanActor(committer)
-	made, when := fmt.Sprintf("%d +0000", c.Time.Unix()), fmt.Sprintf("%d %s", now.Unix(), now.Local().Format("-0700"))
+	draft := commitDraft{c.Tree, c.Parent, c.Author, committer, fmt.Sprintf("%d +0000", c.Time.Unix()), timeOf(now), c.Message}
 	if !b.s.writing.signs {
-		return b.add(plumbing.CommitObject, fmt.Appendf(nil, "tree %s\nparent %s\nauthor %s %s\ncommitter %s %s\n\n%s",
-			c.Tree,
-			c.Parent, ident(author), made, ident(committer), when, c.Message)), nil
+		return b.add(plumbing.CommitObject, []byte(draft.text())), nil
 	}
 	if err := b.Flush(ctx); err != nil { // git signs only a commit whose tree and parent exist
 		return "", err
 	}
-	out, err := b.s.GitIn(ctx, Invocation{
-		Args: []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-", "-p", string(c.Parent),
-			string(c.Tree)},
-		Stdin: strings.NewReader(c.Message),
-		Env: []string{
-			"GIT_AUTHOR_NAME=" + author.Name, "GIT_AUTHOR_EMAIL=" + author.Email, "GIT_AUTHOR_DATE=@" + made,
-			"GIT_COMMITTER_NAME=" + committer.Name, "GIT_COMMITTER_EMAIL=" + committer.Email, "GIT_COMMITTER_DATE=@" + when,
-		},
-	})
-	if err != nil {
-		var g *GitError
-		if ctx.Err() == nil && errors.As(err, &g) {
-			err = fault.Waiting("git wf land on a terminal, if the key has a passphrase; "+setSigning+" sets a key",
-				"commit.gpgSign wants the commit signed, and git can't sign it: %s", lastLines(g.Stderr))
-		}
-		return "", err
+	oid, err := b.s.commitSigned(ctx, draft)
+	var g *GitError
+	if ctx.Err() == nil && errors.As(err, &g) {
+		err = fault.Waiting("git wf land on a terminal, if the key has a passphrase; "+setSigning+" sets a key",
+			"commit.gpgSign wants the commit signed, and git can't sign it: %s", lastLines(g.Stderr))
 	}
-	oid := plan.OID(strings.TrimSpace(string(out)))
-	if !isOID(oid) {
-		return "", fmt.Errorf("git commit-tree printed %q", out)
-	}
-	return oid, nil
+	return oid, err
 }
 
 // Makers returns who recorded each version of a plan, by the path of its artifact.json.

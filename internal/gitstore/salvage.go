@@ -232,7 +232,7 @@ func (v *salvage) chain(ctx context.Context, tip plan.OID) (commits []plan.OID, 
 		var parent plan.OID
 		readable := false
 		if !v.unsound[next] {
-			readable, err = v.read(ctx, next, func(data []byte) { parent = firstParent(string(data)) })
+			readable, err = v.read(ctx, next, func(data []byte) { parent = parseCommit(string(data)).parent })
 		}
 		if err != nil {
 			return nil, err
@@ -267,17 +267,6 @@ func (v *salvage) read(ctx context.Context, commit plan.OID, fn func(data []byte
 		return nil
 	})
 	return readable, err
-}
-
-// firstParent returns the first parent of a commit, "" if it has none.
-func firstParent(text string) plan.OID {
-	head, _, _ := strings.Cut(text, "\n\n")
-	for line := range strings.Lines(head) {
-		if parent, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "parent "); ok && isOID(plan.OID(parent)) {
-			return plan.OID(parent)
-		}
-	}
-	return ""
 }
 
 // PointsTo reads a symbolic ref from its file if git refuses to, because its target is damaged.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -28,10 +29,24 @@ type signing struct {
 
 // commitDraft is a commit that is not written yet.
 type commitDraft struct {
-	tree, parent plan.OID
-	author       plan.Actor
-	message      string
+	tree, parent      plan.OID
+	author, committer plan.Actor
+	made, when        string // times of the author and of the committer, as timeOf writes them
+	message           string
 }
+
+// text is the commit without a signature, as git stores it.
+func (d commitDraft) text() string {
+	parent := ""
+	if d.parent != "" {
+		parent = fmt.Sprintf("parent %s\n", d.parent)
+	}
+	return fmt.Sprintf("tree %s\n%sauthor %s %s\ncommitter %s %s\n\n%s", d.tree, parent, ident(d.author), d.made,
+		ident(d.committer), d.when, d.message)
+}
+
+// timeOf is a commit's time as git stores it.
+func timeOf(t time.Time) string { return fmt.Sprintf("%d %s", t.Unix(), t.Local().Format("-0700")) }
 
 const setSigning = "git config gpg.format ssh; git config user.signingKey ~/.ssh/id_ed25519.pub"
 
@@ -137,7 +152,7 @@ func (a *appending) addSigned(ctx context.Context, d commitDraft, why *signing) 
 	if err := a.batch.Flush(ctx); err != nil {
 		return commitInfo{}, err
 	}
-	oid, err := a.s.commitSigned(ctx, d, a.person, fmt.Sprintf("@%d %s", a.now.Unix(), a.now.Local().Format("-0700")))
+	oid, err := a.s.commitSigned(ctx, d)
 	if err != nil {
 		return commitInfo{}, signingFailed(ctx, why, err)
 	}
@@ -155,8 +170,8 @@ func (a *appending) addSigned(ctx context.Context, d commitDraft, why *signing) 
 }
 
 // commitSigned runs git commit-tree. It leaves the message as it is.
-func (s *Store) commitSigned(ctx context.Context, d commitDraft, committer plan.Actor, when string) (plan.OID, error) {
-	author, committer := cleanActor(d.author), cleanActor(committer)
+func (s *Store) commitSigned(ctx context.Context, d commitDraft) (plan.OID, error) {
+	author, committer := cleanActor(d.author), cleanActor(d.committer)
 	args := []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-"}
 	if d.parent != "" {
 		args = append(args, "-p", string(d.parent))
@@ -164,8 +179,8 @@ func (s *Store) commitSigned(ctx context.Context, d commitDraft, committer plan.
 	out, err := s.GitIn(ctx, Invocation{
 		Args: append(args, string(d.tree)), Stdin: strings.NewReader(d.message),
 		Env: []string{
-			"GIT_AUTHOR_NAME=" + author.Name, "GIT_AUTHOR_EMAIL=" + author.Email, "GIT_AUTHOR_DATE=" + when,
-			"GIT_COMMITTER_NAME=" + committer.Name, "GIT_COMMITTER_EMAIL=" + committer.Email, "GIT_COMMITTER_DATE=" + when,
+			"GIT_AUTHOR_NAME=" + author.Name, "GIT_AUTHOR_EMAIL=" + author.Email, "GIT_AUTHOR_DATE=@" + d.made,
+			"GIT_COMMITTER_NAME=" + committer.Name, "GIT_COMMITTER_EMAIL=" + committer.Email, "GIT_COMMITTER_DATE=@" + d.when,
 		},
 	})
 	oid := plan.OID(strings.TrimSpace(string(out)))

@@ -163,7 +163,8 @@ func newKeyring(keys []policy.Key) (*keyring, error) {
 		}
 		all.WriteByte('\n')
 	}
-	r.signers, r.id = lines.String(), shortHash(all.String())
+	sum := sha256.Sum256([]byte(all.String()))
+	r.signers, r.id = lines.String(), hex.EncodeToString(sum[:12])
 	return r, nil
 }
 
@@ -215,11 +216,6 @@ func (r *keyring) judge(verdict, fpr, primary, said string) (string, Signature) 
 // wf/cache/signatures-<hash of the keys>, the fingerprint of the key that signed each commit. Nothing is cached for GPG,
 // whose keyring may change, nor for signatures that are not good, which may only lack a program. Anybody who can write
 // there can write the hooks too; a client can't reach a server's.
-
-func shortHash(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:12])
-}
 
 func (s *Store) signatureFile(r *keyring) string {
 	return filepath.Join(s.commonDir, "wf", "cache", "signatures-"+r.id)

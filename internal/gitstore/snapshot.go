@@ -130,11 +130,7 @@ type known struct {
 
 // Snapshot reads the newest state of a plan.
 func (s *Store) Snapshot(ctx context.Context, id plan.ID) (*Snapshot, error) {
-	ref, err := planRef(id)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoPlan, err)
-	}
-	return s.snapshot(ctx, id, ref, s.whole)
+	return s.snapshot(ctx, id, "", s.whole)
 }
 
 // SnapshotAt reads the state of a plan at one commit.
@@ -145,17 +141,20 @@ func (s *Store) SnapshotAt(ctx context.Context, id plan.ID, commit plan.OID) (*S
 // Near is Snapshot for one task. If the plan is cached, its cost does not grow with the plan: Plan then has only the
 // tasks of plan.Near, whose comment says which of their states are right. Records are those of the whole plan.
 func (s *Store) Near(ctx context.Context, id plan.ID, task plan.TaskID) (*Snapshot, error) {
-	ref, err := planRef(id)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoPlan, err)
-	}
-	return s.snapshot(ctx, id, ref, s.nearOf(task))
+	return s.snapshot(ctx, id, "", s.nearOf(task))
 }
 
 // A view makes a snapshot from what is known of a plan.
 type view func(ctx context.Context, id plan.ID, k *known) (*Snapshot, error)
 
+// snapshot reads a plan at a named commit, or at its newest without a name.
 func (s *Store) snapshot(ctx context.Context, id plan.ID, name string, of view) (*Snapshot, error) {
+	if name == "" {
+		var err error
+		if name, err = planRef(id); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNoPlan, err)
+		}
+	}
 	snap, err := s.readNamed(ctx, id, name, of)
 	if err != nil {
 		return nil, s.damaged(ctx, id, name, fmt.Errorf("read plan %s: %w", id, err))
@@ -217,6 +216,7 @@ func (k *known) snapshot(id plan.ID, p *plan.Plan) *Snapshot {
 // commitInfo is what a snapshot takes from its commit.
 type commitInfo struct {
 	oid, tree plan.OID
+	parent    plan.OID // the first, "" if it has none
 	time      time.Time
 }
 
@@ -314,6 +314,10 @@ func parseCommit(text string) (c commitInfo) {
 		switch key {
 		case "tree":
 			c.tree = plan.OID(value)
+		case "parent":
+			if oid := plan.OID(value); c.parent == "" && isOID(oid) {
+				c.parent = oid
+			}
 		case "committer":
 			c.time = parseTime(value[strings.LastIndexByte(value, '>')+1:])
 		}

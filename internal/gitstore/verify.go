@@ -113,19 +113,14 @@ func (s *Store) scan(ctx context.Context, names []string, fn func(i int, v scann
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		next := min(done+1, len(names))
 		if deaths++; deaths > mostBad {
-			for ; done < len(names); done++ {
-				if err := fn(done, scanned{bad: true}); err != nil {
-					return err
-				}
-			}
-			return nil
+			next = len(names)
 		}
-		if done < len(names) {
+		for ; done < next; done++ {
 			if err := fn(done, scanned{bad: true}); err != nil {
 				return err
 			}
-			done++
 		}
 	}
 	return nil

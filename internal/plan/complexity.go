@@ -1,5 +1,7 @@
 package plan
 
+import "slices"
+
 // Complexity is how much there is to a plan, by its number of tasks and their levels (seed 1, "Complexity
 // Classification").
 type Complexity string
@@ -12,17 +14,7 @@ const (
 )
 
 // rank orders the complexities; what is none comes before all.
-func (c Complexity) rank() int {
-	switch c {
-	case simple:
-		return 1
-	case medium:
-		return 2
-	case highest:
-		return 3
-	}
-	return 0
-}
+func (c Complexity) rank() int { return slices.Index([]Complexity{simple, medium, highest}, c) + 1 }
 
 // Valid reports whether c is one of the three.
 func (c Complexity) Valid() bool { return c.rank() > 0 }

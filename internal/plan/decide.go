@@ -64,11 +64,7 @@ func (s *State) Orderable(by, id TaskID, mode string, answered []int) string {
 
 // DecisionsSince is how many decisions have taken effect since the last one that ordered the task; all, if none did.
 func (s *State) DecisionsSince(by, id TaskID) int {
-	last := 0
-	if orders := s.Records.Of(id).Orders; len(orders) > 0 {
-		last = orders[len(orders)-1].Decision
-	}
-	n := 0
+	last, n := newestOf(s.Records.Of(id).Orders).Decision, 0
 	for _, a := range s.Records.Of(by).Acts {
 		if a.Version > last {
 			n++
@@ -80,10 +76,7 @@ func (s *State) DecisionsSince(by, id TaskID) int {
 // Settled reports whether a deciding task has asked the user, or had somebody look who is at fault with a task, since
 // it last ordered another, or the same.
 func (s *State) Settled(by, ordered, id TaskID) bool {
-	last := 0
-	if orders := s.Records.Of(ordered).Orders; len(orders) > 0 {
-		last = orders[len(orders)-1].Decision
-	}
+	last := newestOf(s.Records.Of(ordered).Orders).Decision
 	return slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool {
 		return a.Version > last && a.Kind == actAsk
 	}) ||
@@ -94,7 +87,7 @@ func (s *State) Settled(by, ordered, id TaskID) bool {
 func (s *State) lookedInto(judge TaskID, mode string) int {
 	r := s.Records.Of(judge)
 	for _, o := range slices.Backward(r.Orders) {
-		if o.Mode == mode && r.lastAct().Version > o.Versions {
+		if o.Mode == mode && newestOf(r.Acts).Version > o.Versions {
 			return o.Decision
 		}
 	}
@@ -111,17 +104,14 @@ func (s *State) Acted(id TaskID) []int {
 }
 
 // LastAct is the newest decision that took effect, 0 for none.
-func (s *State) LastAct(by TaskID) int { return s.Records.Of(by).lastAct().Version }
+func (s *State) LastAct(by TaskID) int { return newestOf(s.Records.Of(by).Acts).Version }
 
 // OrderedOf reports whether a task was ordered last by the newest decision, or by one after which its maker's concerns
 // were looked into alone.
 func (s *State) OrderedOf(by, id TaskID) bool {
-	orders := s.Records.Of(id).Orders
-	if len(orders) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool {
-		return a.Version > orders[len(orders)-1].Decision && !s.investigates(by, a.Version)
+	last := newestOf(s.Records.Of(id).Orders)
+	return last.N > 0 && !slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool {
+		return a.Version > last.Decision && !s.investigates(by, a.Version)
 	})
 }
 
@@ -141,18 +131,14 @@ func (s *State) OrderedBy(id TaskID, decision int) bool {
 
 // BeforeOrder is how many versions and attempts a task had when it was ordered last.
 func (s *State) BeforeOrder(id TaskID) (versions, attempts int) {
-	if orders := s.Records.Of(id).Orders; len(orders) > 0 {
-		last := orders[len(orders)-1]
-		return last.Versions, last.Attempts
-	}
-	return 0, 0
+	last := newestOf(s.Records.Of(id).Orders)
+	return last.Versions, last.Attempts
 }
 
 // ModeAgain reports whether a judge has judged in the mode before, and nothing that it judges was ordered since.
 func (s *State) ModeAgain(judge TaskID, mode string) bool {
 	last := s.lookedInto(judge, mode)
 	return last > 0 && !slices.ContainsFunc(s.Judged(judge), func(id TaskID) bool {
-		orders := s.Records.Of(id).Orders
-		return len(orders) > 0 && orders[len(orders)-1].Decision > last
+		return newestOf(s.Records.Of(id).Orders).Decision > last
 	})
 }

@@ -183,7 +183,7 @@ func (s *State) versions(t *TaskState) {
 		case Approved:
 			t.Approved = a.Version
 		case Rejected:
-			if newest > reset.Review && !(decides && a.Version <= r.lastAct().Version) && !r.Overtaken(a.Version) {
+			if newest > reset.Review && !(decides && a.Version <= newestOf(r.Acts).Version) && !r.Overtaken(a.Version) {
 				t.Rejected++
 			}
 		}
@@ -200,7 +200,7 @@ func (s *State) versions(t *TaskState) {
 func (r *TaskRecords) spent(version int) (ended, lost int) {
 	past := r.Reset().Attempt
 	if version == 0 {
-		past = max(past, r.lastAct().Attempt)
+		past = max(past, newestOf(r.Acts).Attempt)
 	}
 	for _, a := range r.Attempts {
 		switch {

@@ -16,11 +16,7 @@ type abandonError struct {
 }
 
 func (e *abandonError) Error() string {
-	const most = 20
-	list := e.Needs
-	if len(list) > most {
-		list = append(slices.Clone(list[:most]), fmt.Sprintf("and %d more", len(e.Needs)-most))
-	}
+	list := plain.Some(e.Needs, 20, func(need string) string { return need })
 	return fmt.Sprintf("%s can't be abandoned:\n  %s", e.Task, strings.Join(list, "\n  "))
 }
 
@@ -202,7 +198,7 @@ func (e Restore) Apply(s *State) (Change, error) {
 func (s *State) marked(about TaskID, ids []TaskID, event, kind, subject string, d Decision, author Actor) Change {
 	c := Change{Subject: subject, Body: d.Reason, Trailers: trailers(event, about), Author: author}
 	for _, id := range ids {
-		rec := MarkRecord{N: following(s.Records.Of(id).Marks), Kind: kind}
+		rec := MarkRecord{N: nextNumber(s.Records.Of(id).Marks), Kind: kind}
 		c.Add = append(c.Add, Entry{Path: id.Dir() + "/" + rec.Path(), Data: Document(d)})
 	}
 	return c

@@ -36,19 +36,10 @@ func (e ApplyVerdicts) Apply(s *State) (Change, error) {
 			return Change{}, err
 		}
 	}
-	for i, q := range asks {
-		r := s.Records.Of(q.TaskID)
-		n := len(r.Questions) + 1
-		if len(r.Questions) > 0 {
-			n = r.Questions[len(r.Questions)-1] + 1
-		}
-		for _, before := range asks[:i] {
-			if before.TaskID == q.TaskID {
-				n++
-			}
-		}
-		q.QuestionID = "q" + strconv.Itoa(n)
-		w.add = append(w.add, Entry{Path: q.TaskID.Dir() + "/" + r.QuestionPath(n), Data: Document(q)})
+	asked := map[TaskID]int{}
+	for _, q := range asks {
+		w.add = append(w.add, q.entry(s.Records.Of(q.TaskID).nextQuestion()+asked[q.TaskID]))
+		asked[q.TaskID]++
 	}
 	version := VersionID(s.Tasks[lead].Active)
 	return Change{
@@ -91,7 +82,7 @@ func (w *wroteAct) review(rev Review) error {
 	case !ok || check == nil || version != t.Approved || a.Files != rev.Tree:
 		return refuse(t.TaskID, "%s is not its approved version", rev.ReviewedArtifactID)
 	}
-	n := max(w.next[t.TaskID], following(r.Reviews))
+	n := max(w.next[t.TaskID], nextNumber(r.Reviews))
 	w.next[t.TaskID] = n + 1
 	rec := ReviewRecord{n, version, rev.Score, EscapeName(rev.Reviewer), rev.Verdict}
 	rev.ReviewID, rev.CheckTaskID = "r"+strconv.Itoa(n), check.TaskID
@@ -136,10 +127,7 @@ func (w *wroteAct) acts(at time.Time) []Entry {
 	}
 	for _, id := range w.judges {
 		r := w.state.Records.Of(id)
-		act := actRecord{Version: w.state.Tasks[id].Active, Kind: actVerdicts}
-		if n := len(r.Attempts); n > 0 {
-			act.Attempt = r.Attempts[n-1].N
-		}
+		act := actRecord{w.state.Tasks[id].Active, newestOf(r.Attempts).N, actVerdicts}
 		wrote = append(wrote, id.Dir()+"/"+act.Path())
 		docs = append(docs, actDocument{SchemaVersion: 1, TaskID: id, ArtifactID: VersionID(act.Version), Kind: act.Kind,
 			By: ReviewerVerdicts, CreatedAt: at})

@@ -33,7 +33,7 @@ func (e AddAttempt) Apply(s *State) (Change, error) {
 	case !isCheck && e.Version != 0:
 		return Change{}, refuse(a.TaskID, "an attempt that made %s is no failed one", VersionID(e.Version))
 	}
-	rec := AttemptRecord{N: following(r.Attempts), Version: e.Version, Kind: a.Kind}
+	rec := AttemptRecord{N: nextNumber(r.Attempts), Version: e.Version, Kind: a.Kind}
 	a.AttemptID = "a" + strconv.Itoa(rec.N)
 	dir := target.TaskID.Dir() + "/"
 	add := []Entry{{Path: dir + rec.Path(), Data: Document(a)}}
@@ -78,23 +78,12 @@ func (e Retry) Apply(s *State) (Change, error) {
 		Subject:  fmt.Sprintf("%s: retry", t.TaskID),
 		Body:     e.Decision.Reason,
 		Trailers: trailers(eventRetry, t.TaskID),
-		Add:      []Entry{r.reset(t.TaskID, r.lastReview(), e.Decision)},
+		Add:      []Entry{r.reset(t.TaskID, newestOf(r.Reviews).N, e.Decision)},
 	}, nil
 }
 
 // reset is the record after which none of the present attempts count, and no review up to a number.
 func (r *TaskRecords) reset(id TaskID, review int, d Decision) Entry {
-	rec := resetRecord{N: following(r.Resets), Review: review}
-	if n := len(r.Attempts); n > 0 {
-		rec.Attempt = r.Attempts[n-1].N
-	}
+	rec := resetRecord{N: nextNumber(r.Resets), Attempt: newestOf(r.Attempts).N, Review: review}
 	return Entry{Path: id.Dir() + "/" + rec.path(), Data: Document(d)}
-}
-
-// lastReview is the number of the newest review, zero if there is none.
-func (r *TaskRecords) lastReview() int {
-	if n := len(r.Reviews); n > 0 {
-		return r.Reviews[n-1].N
-	}
-	return 0
 }

@@ -37,7 +37,7 @@ func (t *TaskRecords) LastOrder() string {
 	if len(t.Orders) == 0 {
 		return ""
 	}
-	return t.Orders[len(t.Orders)-1].Path()
+	return newestOf(t.Orders).Path()
 }
 
 // ApplyDecision lets an approved decision take effect, once: an order, a question to the user, or the end. Answers to
@@ -109,9 +109,7 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 
 // actOf is the record that a version has taken effect with what an event adds.
 func (s *State) actOf(id TaskID, act actRecord, add []Entry, by string, at time.Time) Entry {
-	if list := s.Records.Of(id).Attempts; len(list) > 0 {
-		act.Attempt = list[len(list)-1].N
-	}
+	act.Attempt = newestOf(s.Records.Of(id).Attempts).N
 	doc := actDocument{SchemaVersion: 1, TaskID: id, ArtifactID: VersionID(act.Version), Kind: act.Kind, By: by,
 		CreatedAt: at}
 	for _, e := range add {
@@ -134,11 +132,9 @@ func (e ApplyDecision) order(s *State, by *TaskState, c *Change) error {
 		return refuse(o.TaskID, "can't be ordered as %q", o.Mode)
 	}
 	r := s.Records.Of(o.TaskID)
-	o.SchemaVersion, o.OrderID = 1, "o"+strconv.Itoa(following(r.Orders))
-	o.ByTask, o.Decision, o.Versions, o.CreatedAt = e.Task, VersionID(by.Active), r.Active(), Second(e.Time)
-	if list := r.Attempts; len(list) > 0 {
-		o.Attempts = list[len(list)-1].N
-	}
+	o.SchemaVersion, o.OrderID = 1, "o"+strconv.Itoa(nextNumber(r.Orders))
+	o.ByTask, o.Decision, o.CreatedAt = e.Task, VersionID(by.Active), Second(e.Time)
+	o.Versions, o.Attempts = r.Active(), newestOf(r.Attempts).N
 	c.Body = o.Text
 	c.Add = append(c.Add, Entry{Path: o.TaskID.Dir() + "/" + o.path(), Data: Document(o)})
 	return nil
@@ -156,14 +152,9 @@ func (e ApplyDecision) answered(id TaskID) (numbers []int) {
 
 func (e ApplyDecision) ask(s *State, c *Change) {
 	q := *e.Ask
-	r := s.Records.Of(e.Task)
-	n := 1
-	if len(r.Questions) > 0 {
-		n = r.Questions[len(r.Questions)-1] + 1
-	}
-	q.QuestionID, q.TaskID, q.By, q.CreatedAt = "q"+strconv.Itoa(n), e.Task, e.Agent, Second(e.Time)
+	q.TaskID, q.By, q.CreatedAt = e.Task, e.Agent, Second(e.Time)
 	c.Body = q.Question
-	c.Add = append(c.Add, Entry{Path: e.Task.Dir() + "/" + r.QuestionPath(n), Data: Document(q)})
+	c.Add = append(c.Add, q.entry(s.Records.Of(e.Task).nextQuestion()))
 }
 
 // answer adds answers to tasks that the deciding task orders, and to nobody else.

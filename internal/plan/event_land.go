@@ -115,7 +115,7 @@ func (e Land) Apply(s *State) (Change, error) {
 	case l.Commit != "" && !s.Delivers(l.TaskID, version):
 		return Change{}, refuse(l.TaskID, "%s %s", l.ArtifactID, s.KeptBack(l.TaskID, version))
 	}
-	rec := landingRecord{N: following(r.Landings), Version: version, Kind: l.kind()}
+	rec := landingRecord{N: nextNumber(r.Landings), Version: version, Kind: l.kind()}
 	what := l.Outcome()
 	if l.Commit == "" {
 		what = fmt.Sprintf("%s did not land on %s", l.ArtifactID, plain.Line(l.Branch))

@@ -86,7 +86,7 @@ func (s *State) notesOf(notes []Note, by, of string, at time.Time) []Entry {
 func (s *State) addNotes(notes []Note) []Entry {
 	var add []Entry
 	for i, n := range notes {
-		rec := noteRecord{N: following(s.Records.Notes) + i, Category: n.Category}
+		rec := noteRecord{N: nextNumber(s.Records.Notes) + i, Category: n.Category}
 		add = append(add, Entry{Path: rec.Path(), Data: n.document()})
 	}
 	return add

@@ -31,6 +31,12 @@ type Question struct {
 	CreatedAt           time.Time `json:"created_at"`
 }
 
+// entry is the record of the question under a number.
+func (q Question) entry(n int) Entry {
+	q.QuestionID = "q" + strconv.Itoa(n)
+	return Entry{Path: q.TaskID.Dir() + "/" + (*TaskRecords)(nil).QuestionPath(n), Data: Document(q)}
+}
+
 // Option is one of the answers that a question allows.
 type Option struct {
 	OptionID    string `json:"option_id"`
@@ -85,14 +91,9 @@ func (e Ask) Apply(s *State) (Change, error) {
 		c = attempt
 		c.Trailers[0].Value = eventQuestion
 	}
-	n := 0
-	if qs := s.Records.Of(id).Questions; len(qs) > 0 {
-		n = qs[len(qs)-1]
-	}
-	for _, q := range e.Questions {
-		n++
-		q.QuestionID, q.TaskID = "q"+strconv.Itoa(n), id
-		c.Add = append(c.Add, Entry{Path: id.Dir() + "/" + s.Records.Of(id).QuestionPath(n), Data: Document(q)})
+	for i, q := range e.Questions {
+		q.TaskID = id
+		c.Add = append(c.Add, q.entry(s.Records.Of(id).nextQuestion()+i))
 	}
 	c.Subject = fmt.Sprintf("%s: asks %s", id, plain.Count(len(e.Questions), "question"))
 	c.Body = e.Questions[0].Question

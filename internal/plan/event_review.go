@@ -69,7 +69,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 		return Change{}, refuse(t.TaskID, "what is accepted has the score of its last review")
 	}
 	rev.MinScore, rev.Throwaway = s.MinScore(t.TaskID), s.Plan.PlanID.Throwaway()
-	n := following(r.Reviews)
+	n := nextNumber(r.Reviews)
 	rec := ReviewRecord{n, version, rev.Score, EscapeName(rev.Reviewer), rev.Verdict}
 	rev.ReviewID, rev.CheckTaskID = "r"+strconv.Itoa(n), check.TaskID
 	dir := t.TaskID.Dir() + "/"
@@ -158,7 +158,7 @@ func (e AddCheck) Apply(s *State) (Change, error) {
 	if a, ok := r.Version(version); !ok || a.Files != k.Tree || slices.Contains(r.Pruned, version) {
 		return Change{}, refuse(t.TaskID, "%s is not the version that was checked", k.ReviewedArtifactID)
 	}
-	rec := CheckRecord{N: following(r.Checks), Version: version}
+	rec := CheckRecord{N: nextNumber(r.Checks), Version: version}
 	k.CheckID = "k" + strconv.Itoa(rec.N)
 	failed := 0
 	for _, c := range k.Criteria {
@@ -214,7 +214,7 @@ func (e Waive) Apply(s *State) (Change, error) {
 	case r.Waived(e.Version, e.Criterion):
 		return Change{}, refuse(e.Task, "%s of %s is waived already", e.Criterion, VersionID(e.Version))
 	}
-	rec := WaiverRecord{N: following(r.Waivers), Version: e.Version, Criterion: EscapeName(e.Criterion)}
+	rec := WaiverRecord{N: nextNumber(r.Waivers), Version: e.Version, Criterion: EscapeName(e.Criterion)}
 	c := Change{
 		Subject:  fmt.Sprintf("%s: waive %s of %s", e.Task, e.Criterion, VersionID(e.Version)),
 		Body:     e.Decision.Reason,

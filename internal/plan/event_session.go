@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"gitwf/internal/fault"
@@ -130,20 +131,16 @@ type OpenError struct {
 
 func (e *OpenError) Error() string {
 	text := fmt.Sprintf("%s can't be completed, %s not finished:", e.Plan, plain.Count(len(e.Open), "task"))
-	const most = 20
-	for i, w := range e.Open {
-		if i == most {
-			return fmt.Sprintf("%s\n  and %d more", text, len(e.Open)-most)
-		}
-		text += fmt.Sprintf("\n  %s is %s", w.Task, w.Status)
+	return text + "\n  " + strings.Join(plain.Some(e.Open, 20, func(w openWork) string {
+		line := fmt.Sprintf("%s is %s", w.Task, w.Status)
 		if w.Reason != "" {
-			text += ": " + plain.Line(w.Reason)
+			line += ": " + plain.Line(w.Reason)
 		}
 		if w.Command != "" {
-			text += "; " + w.Command
+			line += "; " + w.Command
 		}
-	}
-	return text
+		return line
+	}), "\n  ")
 }
 
 // Exit has what ends the plan all the same.
@@ -184,7 +181,7 @@ func (e Complete) Apply(s *State) (Change, error) {
 
 // sessionChange is the change that adds one record to the session.
 func (s *State) sessionChange(kind, subject string, data []byte, d Decision, author Actor) Change {
-	rec := sessionRecord{N: following(s.Records.Session), Kind: kind}
+	rec := sessionRecord{N: nextNumber(s.Records.Session), Kind: kind}
 	return Change{
 		Subject:  subject,
 		Body:     d.Reason,

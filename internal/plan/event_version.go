@@ -92,7 +92,7 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 	switch {
 	case e.ByPerson && (t.Attempts > 0 || t.Lost > 0 || t.Rejected > 0):
 		d.Reason = "handed in by a person"
-		c.Add = append(c.Add, r.reset(t.TaskID, r.lastReview(), d))
+		c.Add = append(c.Add, r.reset(t.TaskID, newestOf(r.Reviews).N, d))
 	case t.Lost > 0:
 		d.Reason = "a version was made after lost attempts"
 		c.Add = append(c.Add, r.reset(t.TaskID, r.Reset().Review, d))

@@ -141,14 +141,6 @@ func (r *TaskRecords) Overtaken(version int) bool {
 	})
 }
 
-// lastAct is the newest act; the zero record if there is none.
-func (r *TaskRecords) lastAct() actRecord {
-	if n := len(r.Acts); n > 0 {
-		return r.Acts[n-1]
-	}
-	return actRecord{}
-}
-
 // Decided reports whether a task has made as many decisions as it may.
 func (s *State) Decided(id TaskID) bool {
 	t := s.Tasks[id]
@@ -263,10 +255,10 @@ func (f *flow) holderOf(t *Task) TaskID {
 // a verdict, and of a judge with its act; or when the task can't be worked on, so that no order stays open for ever.
 func (f *flow) openOrder(t *TaskState) (orderRecord, bool) {
 	r := f.Records.Of(t.TaskID)
-	if len(r.Orders) == 0 || t.Status == StatusAbandoned {
+	o := newestOf(r.Orders)
+	if o.N == 0 || t.Status == StatusAbandoned {
 		return orderRecord{}, false
 	}
-	o := r.Orders[len(r.Orders)-1]
 	for _, a := range r.Attempts {
 		if a.Version == 0 && a.N > o.Attempts && a.Kind != AttemptLost {
 			return orderRecord{}, false
@@ -320,7 +312,7 @@ func (f *flow) deciding(t *TaskState) {
 		return
 	}
 	r := f.Records.Of(t.TaskID)
-	last := r.lastAct()
+	last := newestOf(r.Acts)
 	rejected := t.Status == StatusToBeModified
 	if t.Status == StatusDone && last.Kind == actFinish && len(f.unverified(t)) == 0 {
 		return
@@ -370,7 +362,7 @@ func (f *flow) openWork(by *TaskState) []TaskID {
 	switch {
 	case len(open) > 0 || can:
 		return open
-	case len(others) == 0 && f.Records.Of(by.TaskID).lastAct().Kind == actAsk:
+	case len(others) == 0 && newestOf(f.Records.Of(by.TaskID).Acts).Kind == actAsk:
 		return stuck // the user has been asked; there is nothing else to say
 	}
 	return others

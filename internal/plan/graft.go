@@ -294,8 +294,7 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 		c.Add = append(c.Add, Entry{Path: e.Task.Dir() + "/" + Graft{e.Task, VersionID(e.Version)}.FeasibilityPath(), Data: e.Feasibility})
 	}
 	for _, q := range e.Ask {
-		q.QuestionID = "q1"
-		c.Add = append(c.Add, Entry{Path: q.TaskID.Dir() + "/" + (*TaskRecords)(nil).QuestionPath(1), Data: Document(q)})
+		c.Add = append(c.Add, q.entry(1))
 	}
 	return c, nil
 }

@@ -21,7 +21,7 @@ func (s *State) ruled(id TaskID, r *TaskRecords, version int) (Verdict, int) {
 	}
 	if at := s.acceptance(id, r, version); at > 0 {
 		later := slices.DeleteFunc(reviews, func(v ReviewRecord) bool { return v.N < at || s.judges(v.Reviewer) })
-		for _, v := range newestOf(later) {
+		for _, v := range newestByReviewer(later) {
 			if v.Verdict == Rejected {
 				return Rejected, newest
 			}
@@ -42,8 +42,8 @@ func (r *TaskRecords) reviewsOf(version int) []ReviewRecord {
 	return reviews
 }
 
-// newestOf is the newest review of each reviewer.
-func newestOf(reviews []ReviewRecord) map[string]ReviewRecord {
+// newestByReviewer is the newest review of each reviewer.
+func newestByReviewer(reviews []ReviewRecord) map[string]ReviewRecord {
 	newest := map[string]ReviewRecord{}
 	for _, v := range reviews {
 		newest[v.Reviewer] = v
@@ -59,7 +59,7 @@ func (s *State) judges(reviewer string) bool {
 
 // rule is the verdict that the reviews of one version give. What accepts it is left out: see acceptance.
 func (s *State) rule(id TaskID, reviews []ReviewRecord) Verdict {
-	newest := newestOf(reviews)
+	newest := newestByReviewer(reviews)
 	delete(newest, reviewerAccepted)
 	check := s.CheckOf(id)
 	if check == nil || check.Agree == nil {
@@ -167,7 +167,7 @@ func (s *State) Panel(id TaskID, version int) iter.Seq2[string, ReviewRecord] {
 		if c := s.CheckOf(id); c == nil || c.Agree == nil {
 			return
 		}
-		newest := newestOf(s.Records.Of(id).reviewsOf(version))
+		newest := newestByReviewer(s.Records.Of(id).reviewsOf(version))
 		seats, taken := s.seats(id, newest)
 		for i, seat := range seats {
 			if !yield(seat, newest[taken[i]]) {
@@ -340,7 +340,7 @@ func (s *State) Concerns(id TaskID, version int) bool {
 		return false
 	}
 	sum, n, least := 0, 0, 100
-	for _, v := range newestOf(s.Records.Of(id).reviewsOf(version)) {
+	for _, v := range newestByReviewer(s.Records.Of(id).reviewsOf(version)) {
 		if !s.judges(v.Reviewer) && v.Reviewer != reviewerAccepted && v.Verdict == Approved {
 			least = min(least, v.Score)
 		}
@@ -418,7 +418,7 @@ func (s *State) seatNote(t *TaskState) string {
 		add(seat, v)
 	}
 	if seats == 0 && t.Status == StatusReadyToCheck {
-		newest := newestOf(s.Records.Of(t.TaskID).reviewsOf(t.Active))
+		newest := newestByReviewer(s.Records.Of(t.TaskID).reviewsOf(t.Active))
 		for _, seat := range s.Seats(t.TaskID) {
 			add(seat, newest[EscapeName(seat)])
 		}

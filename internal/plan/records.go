@@ -196,13 +196,19 @@ func (r resetRecord) number() int   { return r.N }
 func (w WaiverRecord) number() int  { return w.N }
 func (m MarkRecord) number() int    { return m.N }
 
-// following is the next free number of a kind, from 1. Records are sorted by their numbers.
-func following[R interface{ number() int }](records []R) int {
-	if len(records) == 0 {
-		return 1
+// newestOf is the newest record of a kind, the zero record if there is none. Records are sorted by their numbers.
+func newestOf[R any](records []R) (newest R) {
+	if n := len(records); n > 0 {
+		newest = records[n-1]
 	}
-	return records[len(records)-1].number() + 1
+	return newest
 }
+
+// nextNumber is the next free number of a kind, from 1.
+func nextNumber[R interface{ number() int }](records []R) int { return newestOf(records).number() + 1 }
+
+// nextQuestion is the number of the task's next question.
+func (t *TaskRecords) nextQuestion() int { return newestOf(t.Questions) + 1 }
 
 // QuestionPath is where the nth question of a task is, below the task's directory.
 func (*TaskRecords) QuestionPath(n int) string {
@@ -423,34 +429,21 @@ func (t *TaskRecords) Version(v int) (ArtifactRecord, bool) {
 }
 
 // Active is the newest version, the candidate; zero if there is none.
-func (t *TaskRecords) Active() int {
-	if n := len(t.Artifacts); n > 0 {
-		return t.Artifacts[n-1].Version
-	}
-	return 0
-}
+func (t *TaskRecords) Active() int { return newestOf(t.Artifacts).Version }
 
 // LastAct is the path of the newest act, below the task's directory; "" if there is none.
 func (t *TaskRecords) LastAct() string {
 	if len(t.Acts) == 0 {
 		return ""
 	}
-	return t.lastAct().Path()
+	return newestOf(t.Acts).Path()
 }
 
 // Reset is the newest reset; the zero record resets nothing.
-func (t *TaskRecords) Reset() resetRecord {
-	if n := len(t.Resets); n > 0 {
-		return t.Resets[n-1]
-	}
-	return resetRecord{}
-}
+func (t *TaskRecords) Reset() resetRecord { return newestOf(t.Resets) }
 
 // Abandoned reports whether the newest mark takes the task out of the plan.
-func (t *TaskRecords) Abandoned() bool {
-	n := len(t.Marks)
-	return n > 0 && t.Marks[n-1].Kind == markAbandoned
-}
+func (t *TaskRecords) Abandoned() bool { return newestOf(t.Marks).Kind == markAbandoned }
 
 // Waived reports whether a waiver passes the criterion for the version.
 func (t *TaskRecords) Waived(version int, criterion string) bool {

@@ -53,7 +53,7 @@ func (s *State) Redone(ids []TaskID) Records {
 		after := *r.Of(id)
 		after.Reviews = slices.Clip(after.Reviews)
 		for _, v := range versions {
-			after.Reviews = append(after.Reviews, ReviewRecord{N: following(after.Reviews), Version: v.Version,
+			after.Reviews = append(after.Reviews, ReviewRecord{N: nextNumber(after.Reviews), Version: v.Version,
 				Reviewer: reviewerOvertook, Verdict: Rejected})
 		}
 		r.Tasks[id] = &after

@@ -86,11 +86,7 @@ func (r Records) WithSession(session, notes []string) Records {
 
 // SessionStatus is what the newest record of the session says.
 func (s *State) SessionStatus() SessionStatus {
-	n := len(s.Records.Session)
-	if n == 0 {
-		return SessionActive
-	}
-	switch s.Records.Session[n-1].Kind {
+	switch newestOf(s.Records.Session).Kind {
 	case eventPaused:
 		return SessionPaused
 	case eventCompleted:

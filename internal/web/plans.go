@@ -173,7 +173,7 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 	if p.Worth, err = s.worth(r.Context(), snap, state); err != nil {
 		return nil, nil, err
 	}
-	if p.Checklist, err = export.Checklist(r.Context(), s.Store, snap, state,
+	if p.Checklist, err = export.NewShelf(s.Store).Checklist(r.Context(), snap, state,
 		state.Leaves(snap.Plan.RootTaskID)); err != nil {
 		return nil, nil, err
 	}
