@@ -12,7 +12,7 @@ import (
 // Findings say why it can't take effect; then it fails every criterion. Without one the criteria that no command judges
 // pass: the document keeps the rules, and what it says is the judge's own.
 func OfAct(s Subject, by string, ran []plan.CriterionResult, findings []string, now time.Time) plan.Review {
-	r := s.review(by, "", now)
+	r := s.about(plan.Review{Reviewer: by}, now)
 	if len(findings) > 0 {
 		text := strings.Join(findings, "\n")
 		for _, c := range s.Task.AcceptanceCriteria {

@@ -10,14 +10,14 @@ import (
 func TestScoreBelow(t *testing.T) {
 	task, ran := graded("M+ s")
 	s := Subject{Task: task, Artifact: plan.Artifact{ArtifactID: "v1", Tree: "4b82"}, MinScore: 90}
-	o := AgentOpinion{Reviewer: "critic", Verdict: plan.Approved, Score: 85, Summary: "Good.",
-		Criteria: map[string]Ruling{"A2": {plan.ResultPass, "seen"}}}
-	r := ByAgent(s, ran, o, aTime)
+	said := plan.Review{Reviewer: "critic", Verdict: plan.Approved, Score: 85, Reason: "Good."}
+	rulings := map[string]Ruling{"A2": {plan.ResultPass, "seen"}}
+	r := ByAgent(s, ran, said, rulings, aTime)
 	if r.Verdict != plan.Rejected || r.Reason != "Score 85 is below 90." {
 		t.Errorf("%s, %q", r.Verdict, r.Reason)
 	}
-	o.Verdict = plan.Rejected
-	if r := ByAgent(s, ran, o, aTime); r.Reason != "Good." {
+	said.Verdict = plan.Rejected
+	if r := ByAgent(s, ran, said, rulings, aTime); r.Reason != "Good." {
 		t.Errorf("its own words are gone: %q", r.Reason)
 	}
 }

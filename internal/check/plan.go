@@ -11,7 +11,7 @@ import (
 // findings instead of a plan, and fails every criterion: nothing else about it can be judged. The first one has them as
 // evidence; a maker need not read them once for each.
 func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plandoc.Days, now time.Time) plan.Review {
-	r := s.review(plan.ReviewerPlan, "", now)
+	r := s.about(plan.Review{Reviewer: plan.ReviewerPlan}, now)
 	if len(findings) > 0 {
 		evidence := findings.Error()
 		for _, c := range s.Task.AcceptanceCriteria {

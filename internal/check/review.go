@@ -23,7 +23,7 @@ type Subject struct {
 // ByEngine is the review that follows from what the engine ran, when that judges every criterion or when a MUST
 // failed. Criteria that nobody judged any more are recorded as such.
 func ByEngine(s Subject, ran []plan.CriterionResult, session string, now time.Time) plan.Review {
-	r := s.review(plan.ReviewerChecks, session, now)
+	r := s.about(plan.Review{Reviewer: plan.ReviewerChecks, Session: session}, now)
 	s.conclude(&r, s.Task.Results(ran, plan.ReviewerChecks, nil))
 	if r.Verdict == plan.Rejected && s.Artifact.Output != "" {
 		r.Reason += "\nIts run line ended with exit status 0, after it had printed:\n" + s.Artifact.Output
@@ -83,8 +83,7 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 	if err := o.Fits(s.Task); err != nil {
 		return plan.Review{}, err
 	}
-	r := s.review(o.Reviewer, "", now)
-	r.Agent, r.For = o.Agent, o.For
+	r := s.about(plan.Review{Reviewer: o.Reviewer, Agent: o.Agent, For: o.For}, now)
 	r.Criteria = s.Task.Results(ran, o.Reviewer, func(c plan.Criterion) (result, evidence string) {
 		ruling, ruled := o.Criteria[c.ID]
 		if !ruled && o.Verdict == plan.Approved {
@@ -152,17 +151,11 @@ func (s Subject) rate(r *plan.Review, given plan.Ratings) (int, error) {
 	return s.Rubric.Scored(given)
 }
 
-func (s Subject) review(reviewer, session string, now time.Time) plan.Review {
-	return plan.Review{
-		TaskID:             s.Task.TaskID,
-		ReviewedArtifactID: s.Artifact.ArtifactID,
-		Tree:               s.Artifact.Tree,
-		MinScore:           s.MinScore,
-		Reviewer:           reviewer,
-		Session:            session,
-		CreatedAt:          plan.Second(now),
-		SpecHash:           s.Task.SpecHash(),
-	}
+// about is a review of the version, with what somebody says in it.
+func (s Subject) about(said plan.Review, now time.Time) plan.Review {
+	said.TaskID, said.ReviewedArtifactID, said.Tree = s.Task.TaskID, s.Artifact.ArtifactID, s.Artifact.Tree
+	said.MinScore, said.SpecHash, said.CreatedAt = s.MinScore, s.Task.SpecHash(), plan.Second(now)
+	return said
 }
 
 // suggestions asks for a change for each criterion that failed.

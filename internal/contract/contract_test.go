@@ -65,7 +65,7 @@ func TestParseReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Reply{
-		Type: Review, Verdict: plan.Approved, Score: 93,
+		Type: Review, Review: plan.Review{Verdict: plan.Approved, Score: 93},
 		// In the order of the task; what the engine judges is not the agent's to say; nothing that a terminal obeys.
 		Criteria: []ruling{{"A1", true, "l. 3"}, {"A2", false, "a\nb\ufffd[2J"}},
 	}

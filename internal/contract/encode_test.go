@@ -30,10 +30,10 @@ func (r Reply) Encode() []byte {
 	case Error:
 		m["error"] = r.Error
 	case Review:
-		m["verdict"], m["score"] = r.Verdict, r.Score
+		m["verdict"], m["score"] = r.Review.Verdict, r.Review.Score
 		m["criteria"] = each(r.Criteria, ruling.fields)
-		if len(r.Suggestions) > 0 {
-			m["suggestions"] = r.Suggestions
+		if len(r.Review.Suggestions) > 0 {
+			m["suggestions"] = r.Review.Suggestions
 		}
 	case Feasibility:
 		m["estimates"] = each(r.Estimates, estimate.fields)

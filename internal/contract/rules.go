@@ -133,26 +133,27 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 }
 
 func (j *judge) review(object map[string]any, r *Reply) {
-	r.Verdict = plan.Verdict(str(object, "verdict"))
-	if r.StillHolds, _ = object["still_holds"].(bool); r.StillHolds && r.Verdict == plan.Rejected {
+	said := &r.Review
+	said.Verdict = plan.Verdict(str(object, "verdict"))
+	if r.StillHolds, _ = object["still_holds"].(bool); r.StillHolds && said.Verdict == plan.Rejected {
 		j.add(codeContradiction, "$.still_holds", "false in a review that rejects", "true", `"still_holds": false`)
 	}
-	j.scored(object, r)
+	j.scored(object, said)
 	failed := j.rulings(items(object, "criteria"), r)
 	for i, s := range items(object, "suggestions") {
 		at := fmt.Sprintf("$.suggestions[%d]", i)
-		r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: str(s, "priority"), Text: j.required(s, "text", at)})
+		said.Suggestions = append(said.Suggestions, plan.Suggestion{Priority: str(s, "priority"), Text: j.required(s, "text", at)})
 	}
 	switch {
-	case r.Verdict == plan.Approved && len(failed.must) > 0:
+	case said.Verdict == plan.Approved && len(failed.must) > 0:
 		j.add(codeContradiction, "$.verdict", fmt.Sprintf("%s, as the MUST criterion %s fails", plan.Rejected,
 			failed.must[0]), string(plan.Approved), `"verdict": "REJECTED"`)
-	case r.Verdict == plan.Approved && r.Score < j.want.MinScore && !failed.any && len(r.Suggestions) == 0:
+	case said.Verdict == plan.Approved && said.Score < j.want.MinScore && !failed.any && len(said.Suggestions) == 0:
 		j.add(codeContradiction, "$.verdict",
 			fmt.Sprintf("a score of at least %d in a review that approves, or what would have to change in one that rejects",
-				j.want.MinScore), fmt.Sprintf("%s with %d", plan.Approved, r.Score),
+				j.want.MinScore), fmt.Sprintf("%s with %d", plan.Approved, said.Score),
 			`"verdict": "REJECTED", "suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
-	case r.Verdict == plan.Rejected && !failed.any && len(r.Suggestions) == 0:
+	case said.Verdict == plan.Rejected && !failed.any && len(said.Suggestions) == 0:
 		j.add(codeContradiction, "$.verdict",
 			"a criterion that fails, or a suggestion of what to change, in a review that rejects", "neither",
 			`"suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
@@ -160,7 +161,7 @@ func (j *judge) review(object map[string]any, r *Reply) {
 }
 
 // scored reads the score, or the ratings that it follows from.
-func (j *judge) scored(object map[string]any, r *Reply) {
+func (j *judge) scored(object map[string]any, r *plan.Review) {
 	if j.want.Rubric == nil {
 		score, stated := object["score"].(float64)
 		if r.Score = int(score); !stated {

@@ -90,26 +90,20 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 		if res.Kind != agent.Artifact {
 			return e.fail(ctx, id, r.check, t.Active, r.hold, res, e.Now().Sub(began), log.Bytes())
 		}
-		opinion := opinionOf(reply, speaker{res.MadeBy(who.agent), who.seat}, r.hold.claim.Session, ev.checkID, res.Usage)
-		return e.recordReview(ctx, id, check.ByAgent(ev.subject, ev.ran, opinion, e.Now()), ev.subject, r.hold, nil,
+		said := reply.Review
+		by := speaker{res.MadeBy(who.agent), who.seat}
+		said.Reviewer, said.Agent, said.Session = by.reviewer(), by.spoken(), r.hold.claim.Session
+		said.Reason, said.CheckID, said.Usage = reply.Summary, ev.checkID, res.Usage
+		rulings := map[string]check.Ruling{}
+		for _, c := range reply.Criteria {
+			rulings[c.ID] = check.Ruling{Result: plan.ResultFail, Evidence: c.Evidence}
+			if c.Pass {
+				rulings[c.ID] = check.Ruling{Result: plan.ResultPass, Evidence: c.Evidence}
+			}
+		}
+		return e.recordReview(ctx, id, check.ByAgent(ev.subject, ev.ran, said, rulings, e.Now()), ev.subject, r.hold, nil,
 			res.Notes...)
 	})
-}
-
-func opinionOf(r contract.Reply, by speaker, session, checkID string, usage *plan.Usage) check.AgentOpinion {
-	o := check.AgentOpinion{
-		Reviewer: by.reviewer(), Agent: by.spoken(), Session: session, Verdict: r.Verdict, Score: r.Score,
-		Criteria:    map[string]check.Ruling{},
-		Suggestions: r.Suggestions, Summary: r.Summary, CheckedBy: checkID, Usage: usage,
-		Ratings: r.Ratings,
-	}
-	for _, c := range r.Criteria {
-		o.Criteria[c.ID] = check.Ruling{Result: plan.ResultFail, Evidence: c.Evidence}
-		if c.Pass {
-			o.Criteria[c.ID] = check.Ruling{Result: plan.ResultPass, Evidence: c.Evidence}
-		}
-	}
-	return o
 }
 
 // askReview gives a reviewing agent its packet and returns its verdict.

@@ -141,7 +141,7 @@ func (e *Engine) askHolds(ctx context.Context, id plan.ID, t *plan.TaskState, wh
 		return no(err.Error())
 	case res.Kind != agent.Artifact:
 		return no(firstLine(res.Message))
-	case !reply.StillHolds || reply.Verdict != plan.Approved:
+	case !reply.StillHolds || reply.Review.Verdict != plan.Approved:
 		return no(by + " does not say that it still holds")
 	}
 	said := plan.StillHolds{Task: t.TaskID, Version: made, Author: AgentActor(by), Seat: who.seat,
