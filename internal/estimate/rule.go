@@ -95,7 +95,7 @@ func (w Weights) criteria(sum *tally, all []plan.Criterion) {
 			i = 2
 		}
 		switch {
-		case c.CheckMethod == plan.ChangedPaths || c.CheckMethod == plan.Expands:
+		case c.Added():
 			continue // every change has it, or everything that others are made from
 		case c.Manual():
 			i++

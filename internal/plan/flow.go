@@ -1,6 +1,9 @@
 package plan
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // What a workflow adds to a plan (docs/workflows.md). A plan that has any of it is of version 2 of the format.
 
@@ -94,17 +97,16 @@ const (
 
 // hasFlow reports whether the task has a field that only version 2 of the format has.
 func (t *Task) hasFlow() bool {
-	if t.Role != "" || t.Follows != nil || len(t.OrderOnly) > 0 || t.Judges != nil || t.Decides != nil || t.Fill != nil || t.FillTargetTaskID != "" ||
+	if t.Role != "" || t.Follows != nil || len(t.OrderOnly) > 0 || t.Judges != nil || t.Decides != nil ||
+		t.Fill != nil || t.FillTargetTaskID != "" ||
 		t.MaxRounds != 0 || t.OnExhausted != "" || t.Agree != nil || t.Rubric != nil ||
 		t.FinalDeliverableSpec != nil && t.FinalDeliverableSpec.DeliverAccepted {
 		return true
 	}
-	for _, c := range t.AcceptanceCriteria {
-		if c.Schema != nil || c.File != "" || c.CheckMethod == SchemaCheck || c.CheckMethod == Expands {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool {
+		_, _, version := c.method()
+		return version > 1 || c.Schema != nil || c.File != ""
+	})
 }
 
 // linkRecord ties a version to a version of another task.

@@ -197,7 +197,8 @@ type Undo struct {
 	Tips       []OID  `json:"tips,omitempty"` // of the policy's branches when it was made: it explains nothing that they have
 }
 
-// How a criterion is judged.
+// How a criterion is judged. A new way is one here and in Criterion.method; in internal/plandoc, its name in schema.json
+// and its rule in validate_task.go; how internal/check/run.go judges by it; and a line of docs/format.md.
 const (
 	ManualReview = "manual_review"  // by a person or a reviewing agent
 	StaticCheck  = "static_check"   // its run line, in a copy of the candidate
@@ -236,13 +237,30 @@ const redBase = "base"
 // RedFirst reports whether the run line must fail on what the change begins with, with the candidate's tests laid over.
 func (c Criterion) RedFirst() bool { return c.Red == redBase }
 
+// method says whether the program judges the criterion without a run line, whether it is one that the program adds, and
+// the version of the format that has such criteria.
+func (c Criterion) method() (judged, added bool, version int) {
+	switch c.CheckMethod {
+	case ChangedPaths:
+		return true, true, 1
+	case SchemaCheck:
+		return true, false, 2
+	case Expands:
+		return true, true, 2
+	}
+	return false, false, 1
+}
+
 // Manual reports whether only a reviewer can judge the criterion.
 func (c Criterion) Manual() bool {
-	switch c.CheckMethod {
-	case ChangedPaths, SchemaCheck, Expands:
-		return false
-	}
-	return c.Run == ""
+	judged, _, _ := c.method()
+	return !judged && c.Run == ""
+}
+
+// Added reports whether the program adds such a criterion: every task has it that it fits.
+func (c Criterion) Added() bool {
+	_, added, _ := c.method()
+	return added
 }
 
 // RootCriterion is one item of the top task's own checklist.
