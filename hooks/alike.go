@@ -74,7 +74,10 @@ func itself(path string) []string {
 	var patterns []string
 	for _, s := range spellings(path) {
 		s = lowerASCII(s) // git's wildmatch wants lower case in brackets
-		at := strings.LastIndexFunc(s, func(r rune) bool { return r < 0x80 && plainLetter.Get().MatchString(string(r)) })
+		at := strings.LastIndexFunc(s, func(r rune) bool {
+			return r < 0x80 &&
+				plainLetter.Get().MatchString(string(r))
+		})
 		if at < 0 {
 			patterns = append(patterns, escapeGlob(s)+"*") // also matches its neighbours, which Alike rejects
 			continue
@@ -224,7 +227,8 @@ func shortFor(component, name string) bool {
 		return false
 	}
 	head := m[1]
-	if rest, is := strings.CutPrefix(head, hashed); is && len(rest) == 4 && strings.Trim(rest, "0123456789abcdef") == "" {
+	if rest, is := strings.CutPrefix(head, hashed); is && len(rest) == 4 &&
+		strings.Trim(rest, "0123456789abcdef") == "" {
 		return true
 	}
 	return strings.HasPrefix(head, base) || len(base) == 6 && head == base[:5]

@@ -13,8 +13,8 @@
 //
 // Strict mode adds reference-transaction, which sees nearly every move of a branch or of a plan's ref. There the gate
 // judges first, since nothing that the repository's own hook does changes what the move brings; then that hook
-// continues in the same shell, with its input restored. A server is a bare repository that gets pre-receive, in the same
-// two ways.
+// continues in the same shell, with its input restored. A server is a bare repository that gets pre-receive, in the
+// same two ways.
 //
 // The scripts use git alone to decide whether anything protected is touched, and start the program only then. They hold
 // the protected roots as pathspecs, in every spelling that some file system takes for the same name (Pathspecs), and by

@@ -34,10 +34,12 @@ const gitFiles = ".git*"
 const DefaultRoot = "deliverables"
 
 // ErrBare is returned by Install in a bare repository: the hooks of a client never run there.
-var ErrBare = errors.New("install hooks: this is a bare repository, where the hooks of a client never run; run it in a worktree")
+var ErrBare = errors.New("install hooks: this is a bare repository, where the hooks of a client never " +
+	"run; run it in a worktree")
 
 // ErrNotBare is returned by Install, for a server, in a repository with a worktree.
-var ErrNotBare = errors.New("install hooks: this is not a bare repository: the hooks of a server belong where others push to")
+var ErrNotBare = errors.New("install hooks: this is not a bare repository: the hooks of a server belong " +
+	"where others push to")
 
 // HooksPathError says that core.hooksPath names a directory that Install may take over only with Force.
 type HooksPathError struct {
@@ -49,11 +51,16 @@ type HooksPathError struct {
 func (e *HooksPathError) Error() string {
 	switch {
 	case e.Scope == scopeCommand:
-		return fmt.Sprintf("install hooks: core.hooksPath is set to %s by the command line or the environment (-c, GIT_CONFIG_*), which overrides the repository: run it without that", e.Dir)
+		return fmt.Sprintf("install hooks: core.hooksPath is set to %s by the command line or the "+
+			"environment (-c, GIT_CONFIG_*), which overrides the repository: run it without that", e.Dir)
 	case e.Tracked:
-		return fmt.Sprintf("install hooks: git takes its hooks from %s, which is tracked: `git wf hooks install --force` sets core.hooksPath to a directory that calls those hooks first, and changes no tracked file", e.Dir)
+		return fmt.Sprintf("install hooks: git takes its hooks from %s, which is tracked: `git wf hooks "+
+			"install --force` sets core.hooksPath to a directory that calls those hooks first, and "+
+			"changes no tracked file", e.Dir)
 	}
-	return fmt.Sprintf("install hooks: git takes its hooks from %s, set in the %s config: `git wf hooks install --force` sets core.hooksPath for this repository to a directory that calls those hooks first, and changes nothing else", e.Dir, e.Scope)
+	return fmt.Sprintf("install hooks: git takes its hooks from %s, set in the %s config: `git wf hooks "+
+		"install --force` sets core.hooksPath for this repository to a directory that calls those hooks "+
+		"first, and changes nothing else", e.Dir, e.Scope)
 }
 
 // Action is one thing that was done or left alone, for a person to read.
@@ -137,8 +144,8 @@ func checkedRoots(roots []string) ([]string, error) {
 		bad := r == "" || clean == "." || clean == ".." || strings.HasPrefix(clean, "../") || path.IsAbs(clean) ||
 			strings.ContainsFunc(r, unicode.IsControl)
 		if bad {
-			return nil, fmt.Errorf("install hooks: root %q: expected a relative path inside the worktree, such as %s", r,
-				DefaultRoot)
+			return nil, fmt.Errorf("install hooks: root %q: expected a relative path inside the "+
+				"worktree, such as %s", r, DefaultRoot)
 		}
 		out = append(out, clean)
 	}

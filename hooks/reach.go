@@ -69,7 +69,8 @@ func (s Sighting) settings(ctx context.Context, git Git) ([]string, error) {
 			files = append(files, file)
 		}
 		key, value, _ := strings.Cut(words[i+1], "\n")
-		if !strings.HasPrefix(key, "include.") && !strings.HasPrefix(key, "includeif.") || !strings.HasSuffix(key, ".path") ||
+		if !strings.HasPrefix(key, "include.") && !strings.HasPrefix(key, "includeif.") ||
+			!strings.HasSuffix(key, ".path") ||
 			value == "" {
 			continue
 		}

@@ -41,7 +41,8 @@ func strip(content []byte) (stripped, error) {
 		return stripped{rest: content}, nil
 	}
 	if end < 0 {
-		return stripped{}, fmt.Errorf("the section that starts with %q has lost its last line, %q: delete the section by hand", beginMark, endMark)
+		return stripped{}, fmt.Errorf("the section that starts with %q has lost its last line, %q: "+
+			"delete the section by hand", beginMark, endMark)
 	}
 	rest := append(bytes.Clone(content[:begin]), content[end:]...)
 	return stripped{rest: rest, found: true, made: made}, nil

@@ -94,7 +94,8 @@ func (in *installer) whyAbsent(s spec, other bool) (string, error) {
 		}
 	}
 	if other {
-		return "there is a hook, but no gate in it, as when another tool has written it anew: run `git wf hooks install`", nil
+		return "there is a hook, but no gate in it, as when another tool has written it anew: run `git " +
+			"wf hooks install`", nil
 	}
 	return notInstalled, nil
 }

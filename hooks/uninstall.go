@@ -19,7 +19,8 @@ func Uninstall(ctx context.Context, o Options) (Report, error) {
 		return Report{}, fmt.Errorf("uninstall hooks: %w", err)
 	}
 	in := installer{git: o.Git, at: l}
-	steps := []func() error{func() error { return in.removeDispatcher(ctx) }, func() error { return in.removeConfig(ctx) }}
+	steps := []func() error{func() error { return in.removeDispatcher(ctx) },
+		func() error { return in.removeConfig(ctx) }}
 	for _, dir := range in.ownDirs() {
 		steps = append(steps, func() error { return in.removeSections(dir, everySpec()) })
 	}

@@ -162,8 +162,8 @@ type auditor struct {
 const mostOfACode = 200
 
 func (a *auditor) find(code, place, mend, format string, args ...any) *Finding {
-	a.findings = append(a.findings, Finding{Code: code, PlanID: a.id, Place: place, Message: fmt.Sprintf(format, args...),
-		Mend: mend})
+	a.findings = append(a.findings, Finding{Code: code, PlanID: a.id, Place: place,
+		Message: fmt.Sprintf(format, args...), Mend: mend})
 	return &a.findings[len(a.findings)-1]
 }
 

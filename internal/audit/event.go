@@ -271,7 +271,8 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 			return fmt.Sprintf("is of %s, but the event is about %q", v, t["Wf-Artifact"])
 		}
 		if !s.named(t["Wf-Agent"], s.by) {
-			return fmt.Sprintf("is said to be by %s, and was recorded by %s", strconv.Quote(t["Wf-Agent"]), strconv.Quote(s.by))
+			return fmt.Sprintf("is said to be by %s, and was recorded by %s", strconv.Quote(t["Wf-Agent"]),
+				strconv.Quote(s.by))
 		}
 	case "reviews":
 		if why := a.mayReview(s, task, name); why != "" {
@@ -293,8 +294,8 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 	return ""
 }
 
-// mayHold says why only a reviewer can say that a version holds for another one of an input; "" if both are changes, and
-// its diff is the same on top of that.
+// mayHold says why only a reviewer can say that a version holds for another one of an input; "" if both are
+// changes, and its diff is the same on top of that.
 func (a *auditor) mayHold(s *step, task plan.TaskID, name string) string {
 	const wrong = "says without a reviewer that a version holds, and its diff is not the same there"
 	at := max(strings.LastIndex(name, "-v"), 0)
@@ -341,8 +342,7 @@ func (a *auditor) mayReview(s *step, task plan.TaskID, name string) string {
 	case parts[0] != t["Wf-Review"] || parts[1] != t["Wf-Artifact"] || parts[2] != t["Wf-Score"] ||
 		parts[3] != plan.EscapeName(cmp.Or(seat, t["Wf-Agent"])):
 		return fmt.Sprintf("is not the review that the event is about (%s of %s by %s, score %s)", t["Wf-Review"],
-			t["Wf-Artifact"],
-			strconv.Quote(cmp.Or(seat, t["Wf-Agent"])), t["Wf-Score"])
+			t["Wf-Artifact"], strconv.Quote(cmp.Or(seat, t["Wf-Agent"])), t["Wf-Score"])
 	case isVerdict && verdict != t["Wf-Verdict"]:
 		return fmt.Sprintf("says another verdict than the event (%s)", t["Wf-Verdict"])
 	case !s.named(t["Wf-Agent"], s.reviewer):

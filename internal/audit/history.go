@@ -74,7 +74,8 @@ func (a *auditor) history(revs ...string) error {
 			return a.event(s)
 		})
 	}, append([]string{
-		"-c", "log.showSignature=false", "log", "-z", "--reverse", "--topo-order", "--diff-merges=separate", "--root", "-r",
+		"-c", "log.showSignature=false", "log", "-z", "--reverse", "--topo-order", "--diff-merges=separate",
+		"--root", "-r",
 		"--raw", "--no-abbrev",
 		"--no-renames", "--no-relative", "--ignore-submodules=none", "--no-color", "--no-notes", "--encoding=UTF-8",
 		"--format=%H%x00%P%x00%an%x00%ae%x00%cn%x00%(trailers:only,unfold)",
@@ -101,12 +102,14 @@ func (a *auditor) prefetch(revs ...string) error {
 			if _, pathErr := out.ReadString(0); err != nil || pathErr != nil {
 				return io.ErrUnexpectedEOF
 			}
-			if c, ok := newChange(strings.Trim(raw, "\n\x00"), ""); ok && c.status != "D" && strings.HasPrefix(c.mode, "100") {
+			if c, ok := newChange(strings.Trim(raw, "\n\x00"), ""); ok && c.status != "D" &&
+				strings.HasPrefix(c.mode, "100") {
 				oids = append(oids, c.oid)
 			}
 		}
 	}, append(append([]string{
-		"--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-z", "--diff-merges=first-parent", "--root", "-r",
+		"--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-z", "--diff-merges=first-parent",
+		"--root", "-r",
 		"--raw", "--no-abbrev",
 		"--no-renames", "--no-relative", "--no-color", "--no-notes", "--format=",
 	}, revs...), "--", ":(top,literal)"+planFile, ":(top,glob)tasks/*/PLAN-*/**")...)

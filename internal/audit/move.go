@@ -32,7 +32,8 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 			if err != nil {
 				return nil, err
 			}
-			a.find("moved-back", ref, mend, "%.12s does not have %.12s in its history: what was recorded would be gone", next, old)
+			a.find("moved-back", ref, mend, "%.12s does not have %.12s in its history: what was recorded "+
+				"would be gone", next, old)
 		}
 		if !grew {
 			return a.findings, nil
@@ -92,7 +93,8 @@ func (e *UnsoundError) Error() string {
 
 // Exit has the command that shows what mends it.
 func (e *UnsoundError) Exit() (int, string) {
-	return fault.ExitRefused, "git wf doctor says what mends a plan that is here; of a fetched one, ask whoever wrote it"
+	return fault.ExitRefused, "git wf doctor says what mends a plan that is here; of a fetched one, ask " +
+		"whoever wrote it"
 }
 
 // Sound audits a plan's history up to a commit, as far as nobody has here before. It fails with an *UnsoundError for

@@ -92,7 +92,8 @@ func (a *auditor) promised(check *gitstore.Check, ref string) error {
 	}
 	remote, err := a.store.Unreachable(a.ctx)
 	if err != nil {
-		a.find("promisor", ref, "git fetch "+shell.Word(remote), "%s of it are with %s alone, which does not answer: %v",
+		a.find("promisor", ref, "git fetch "+shell.Word(remote),
+			"%s of it are with %s alone, which does not answer: %v",
 			plain.Count(check.Absent, "object"), remote, err)
 	}
 	return a.ctx.Err()
@@ -112,15 +113,16 @@ func (a *auditor) damage(d *gitstore.Damage) {
 		what += ")"
 	}
 	if d.Sound == "" {
-		a.find("damaged", d.Ref, a.recover(d), "%s, and no commit of it is whole; a remote or another clone may have it",
-			what)
+		a.find("damaged", d.Ref, a.recover(d), "%s, and no commit of it is whole; a remote or another "+
+			"clone may have it", what)
 		return
 	}
 	lost := "; nothing after it can be read"
 	if d.After > 0 {
 		lost = fmt.Sprintf("; %s after it", plain.Count(d.After, "event"))
 	}
-	a.find("damaged", d.Ref, a.recover(d), "%s; the newest sound commit is %.12s (%s)%s", what, d.Sound, d.Subject, lost)
+	a.find("damaged", d.Ref, a.recover(d), "%s; the newest sound commit is %.12s (%s)%s", what, d.Sound,
+		d.Subject, lost)
 }
 
 // recover is the command that moves a ref to its newest sound commit, and keeps what it held under another name where
@@ -137,10 +139,11 @@ func (a *auditor) recover(d *gitstore.Damage) string {
 	case d.Sound == "" && d.Tip != "":
 		steps = append(steps, forced(deleteRef(d.Ref, d.Tip)))
 	case d.Sound != "" && d.Tip == "":
-		steps = append(steps, forced("git update-ref --no-deref --create-reflog "+shell.Word(d.Ref)+" "+string(d.Sound)))
+		steps = append(steps, forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s",
+			shell.Word(d.Ref), d.Sound)))
 	case d.Sound != "":
-		steps = append(steps, forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s", shell.Word(d.Ref),
-			d.Sound, d.Tip)))
+		steps = append(steps, forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s",
+			shell.Word(d.Ref), d.Sound, d.Tip)))
 	}
 	return strings.Join(steps, " && ")
 }
@@ -175,7 +178,8 @@ func (a *auditor) goBackTo(path string) string {
 	if a.tip == "" {
 		return ""
 	}
-	commit, err := a.store.Git(a.ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-1", "--no-color",
+	commit, err := a.store.Git(a.ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-1",
+		"--no-color",
 		"--no-notes",
 		"--format=%H", "--end-of-options", string(a.tip), "--", ":(top,literal)"+path)
 	if err != nil || commit == "" {

@@ -33,7 +33,8 @@ func (a *auditor) continues(old, next plan.OID) (bool, error) {
 		if !here {
 			ref := gitstore.ArchiveRefName(a.id)
 			a.find("no-archive", gitstore.RefName(a.id), fmt.Sprintf("git fetch <remote> %s:%s", ref, ref),
-				"the history before the prune, up to %.12s, is not here, so nothing shows that it had %.12s; fetch its archive from a repository that has it", archive.Tip, old)
+				"the history before the prune, up to %.12s, is not here, so nothing shows that it had "+
+					"%.12s; fetch its archive from a repository that has it", archive.Tip, old)
 			return false, nil
 		}
 		if grew, err := a.store.IsAncestor(a.ctx, old, archive.Tip); err != nil || grew {

@@ -77,7 +77,8 @@ func (a *auditor) floors() {
 		planning := t != nil && t.Planning() // the policy's floors are for deliverables
 		if !planning && !a.many("below-policy", planFile) {
 			a.find("below-policy", planFile,
-				"git wf plan -f FILE, with a plan that is strict enough; or git wf policy set, by a maintainer", "%v", f)
+				"git wf plan -f FILE, with a plan that is strict enough; or git wf policy set, by a "+
+					"maintainer", "%v", f)
 		}
 	}
 }
@@ -224,8 +225,8 @@ func (a *auditor) sized(docs []document) ([]document, error) {
 			return false
 		}
 		if !a.many("too-large", d.path()) {
-			a.find("too-large", d.path(), a.goBackTo(d.path()), "has %d bytes, and no record has more than %d", sizes[d.oid],
-				mostDocument)
+			a.find("too-large", d.path(), a.goBackTo(d.path()), "has %d bytes, and no record has more than %d",
+				sizes[d.oid], mostDocument)
 		}
 		return true
 	}), nil
@@ -284,7 +285,8 @@ func (a *auditor) misfit(d document, why string) {
 func (a *auditor) newer(path string) {
 	if !a.many(Newer, path) {
 		a.find(Newer, path, fault.UpgradeHint,
-			"a record of a kind that this git wf does not know: a newer one wrote it; it is kept, and has no effect here")
+			"a record of a kind that this git wf does not know: a newer one wrote it; it is kept, and "+
+				"has no effect here")
 	}
 }
 
@@ -328,7 +330,8 @@ func (a *auditor) modes(entries []gitstore.TreeEntry) {
 			a.find("bad-mode", e.Path, a.goBackTo(e.Path), "has the mode %s; a record is a plain file, 100644", e.Mode)
 		}
 		if i > 0 && entries[i-1].Path == e.Path && !a.many("twice", e.Path) {
-			a.find("twice", e.Path, a.goBackTo(e.Path), "is in the tree twice, and programs differ in which one they take")
+			a.find("twice", e.Path, a.goBackTo(e.Path), "is in the tree twice, and programs differ in "+
+				"which one they take")
 		}
 	}
 }

@@ -47,7 +47,8 @@ func (a *auditor) rewrite(s *step, kind string) (why string, err error) {
 		return planFile + ": " + err.Error(), nil
 	}
 	if !bytes.Equal(text, data) {
-		return fmt.Sprintf("%s: is not what an event of the kind %s makes of it: %s", planFile, kind, difference(data, text)),
+		return fmt.Sprintf("%s: is not what an event of the kind %s makes of it: %s", planFile, kind,
+				difference(data, text)),
 			nil
 	}
 	return "", nil
@@ -144,8 +145,8 @@ func (a *auditor) afterGraft(s *step, task plan.TaskID, got *plan.Plan) (*plan.P
 	}
 	if made != nil {
 		if !bytes.Equal(made.Text, data) {
-			return nil, fmt.Errorf("%s of %s is not what the plan's workflow makes: %s", plan.VersionID(g.Version), task,
-				difference(data, made.Text))
+			return nil, fmt.Errorf("%s of %s is not what the plan's workflow makes: %s",
+				plan.VersionID(g.Version), task, difference(data, made.Text))
 		}
 		g.Fills = expand.Fills(made)
 	}

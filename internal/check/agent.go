@@ -7,10 +7,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// ByAgent joins what the engine ran and what an agent says into a review. said has who the agent is, its verdict, score,
-// ratings, suggestions and reason; rulings are on the criteria that no run line judges. Of the others the engine's word
-// alone counts; an agent's approval of a version that fails a MUST, or that scores too little, is a rejection. What it
-// did not judge is not passed.
+// ByAgent joins what the engine ran and what an agent says into a review. said has who the agent is, its verdict,
+// score, ratings, suggestions and reason; rulings are on the criteria that no run line judges. Of the others the
+// engine's word alone counts; an agent's approval of a version that fails a MUST, or that scores too little, is a
+// rejection. What it did not judge is not passed.
 func ByAgent(s Subject, ran []plan.CriterionResult, said plan.Review, rulings map[string]Ruling,
 	now time.Time) plan.Review {
 	r := s.about(said, now)

@@ -109,7 +109,8 @@ func evidenceInFull(b *strings.Builder, results []plan.CriterionResult) {
 
 func result(c plan.CriterionResult) string {
 	text := map[string]string{
-		plan.ResultPass: "pass", plan.ResultFail: "**fail**", plan.ResultWaived: "waived", plan.ResultNotJudged: "not judged",
+		plan.ResultPass: "pass", plan.ResultFail: "**fail**", plan.ResultWaived: "waived",
+		plan.ResultNotJudged: "not judged",
 	}[c.Result]
 	if c.ExitCode != nil {
 		text += fmt.Sprintf(" (exit %d, %d ms)", *c.ExitCode, c.DurationMS)

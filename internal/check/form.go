@@ -26,8 +26,8 @@ func Form(s Subject, ran []plan.CriterionResult) string {
 	if s.Rubric == nil {
 		b.WriteString("# 0 to 100; empty: it follows from the criteria\nscore: \n")
 	} else {
-		fmt.Fprintf(&b, "\n# The score follows from these: each from 0 to %d, or none where it does not apply. %d passes.\n",
-			s.Rubric.Scale, s.MinScore)
+		fmt.Fprintf(&b, "\n# The score follows from these: each from 0 to %d, or none where it does not "+
+			"apply. %d passes.\n", s.Rubric.Scale, s.MinScore)
 		for _, name := range s.Rubric.Names() {
 			fmt.Fprintf(&b, "%s%s: \n", ratingMark, name)
 		}
@@ -103,7 +103,8 @@ func (o *Opinion) set(key, value string) error {
 		return o.Rate(strings.TrimPrefix(key, ratingMark), value)
 	default:
 		word, evidence, _ := strings.Cut(value, " ")
-		return o.Rule(strings.TrimPrefix(key, criterionMark), strings.TrimSuffix(word, ":"), strings.TrimSpace(evidence))
+		return o.Rule(strings.TrimPrefix(key, criterionMark), strings.TrimSuffix(word, ":"),
+			strings.TrimSpace(evidence))
 	}
 	return nil
 }
@@ -130,7 +131,8 @@ func (o *Opinion) Rate(dimension, value string) error {
 
 // Rule adds a ruling on one criterion; word is "pass", "fail", or "none" to leave it open.
 func (o *Opinion) Rule(id, word, evidence string) error {
-	result, ok := map[string]string{"pass": plan.ResultPass, "fail": plan.ResultFail, "none": plan.ResultNotJudged}[word]
+	result, ok := map[string]string{"pass": plan.ResultPass, "fail": plan.ResultFail,
+		"none": plan.ResultNotJudged}[word]
 	if !ok {
 		return fmt.Errorf("criterion %s: expected pass, fail or none, found %q", id, word)
 	}

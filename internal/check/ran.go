@@ -11,7 +11,8 @@ import (
 // count: that is how they fail before the work.
 var runners = []struct{ tool, none, some string }{
 	{"go test",
-		`\[no test files\]|\[no tests to run\]|^testing: warning: no tests to run|^no packages to test|matched no packages$`,
+		`\[no test files\]|\[no tests to run\]|^testing: warning: no tests to run|^no packages to ` +
+			`test|matched no packages$`,
 		`^ok  \t|^FAIL\b|^\s*--- (PASS|FAIL)|"Action":"(run|build-fail)"`},
 	{"pytest", `^=* ?no tests (ran|collected)|^=* ?(\d+ (skipped|deselected|warnings?)(, )?)+ in \d`,
 		`^=* ?(\d+ [a-z]+, )*[1-9]\d* (passed|failed|errors?|xfailed|xpassed)\b`},

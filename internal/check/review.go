@@ -69,7 +69,8 @@ func (o Opinion) Fits(t *plan.Task) error {
 			return fault.Usage("", "%s: has no criterion %q", t.TaskID, id)
 		}
 		if !t.AcceptanceCriteria[i].Manual() {
-			return fault.Usage("", "%s: criterion %s is judged by its run line; a person can't rule on it", t.TaskID, id)
+			return fault.Usage("", "%s: criterion %s is judged by its run line; a person can't rule on it",
+				t.TaskID, id)
 		}
 	}
 	return nil
@@ -102,8 +103,8 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 	if len(o.Ratings) > 0 || s.Rubric != nil && o.Verdict == plan.Approved {
 		var err error
 		if r.Score, err = s.rate(&r, o.Ratings); err != nil {
-			return plan.Review{}, fault.Usage("--rating DIMENSION=NUMBER, or DIMENSION=none where it does not apply", "%s: %w",
-				s.Task.TaskID, err)
+			return plan.Review{}, fault.Usage("--rating DIMENSION=NUMBER, or DIMENSION=none where it "+
+				"does not apply", "%s: %w", s.Task.TaskID, err)
 		}
 		o.Score = &r.Score
 	}
@@ -131,7 +132,8 @@ func (o Opinion) complete(task plan.TaskID, results []plan.CriterionResult) erro
 			continue
 		}
 		if o.Criteria[r.ID].Result == plan.ResultNotJudged && r.Result == plan.ResultNotJudged {
-			return fault.Usage(fmt.Sprintf("git wf review %s --approve --criterion %s=pass:EVIDENCE, or --reject -m WHY", task,
+			return fault.Usage(fmt.Sprintf("git wf review %s --approve --criterion %s=pass:EVIDENCE, or "+
+				"--reject -m WHY", task,
 				r.ID), "%s: can't be approved while %s is not judged: it is a MUST", task, r.ID)
 		}
 	}

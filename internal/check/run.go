@@ -24,12 +24,12 @@ type Setup struct {
 	Dir       string                                      // the candidate's directory that a criterion's file is in
 	Outside   []string                                    // of a change: what it changes outside of its paths
 
-	// Expands says what is wrong with what the plan's workflow makes of the candidate, "" for nothing, and what stays as
-	// it is although the candidate says otherwise; nil where there is no candidate.
+	// Expands says what is wrong with what the plan's workflow makes of the candidate, "" for nothing, and what
+	// stays as it is although the candidate says otherwise; nil where there is no candidate.
 	Expands func(ctx context.Context) (wrong, stays string, err error)
 
-	// Checkout, of a change, replaces Candidate: it returns a checkout of the repository with the change, or one of what
-	// the change begins with and its tests, that nothing has run in. It is good until the next call.
+	// Checkout, of a change, replaces Candidate: it returns a checkout of the repository with the change, or one of
+	// what the change begins with and its tests, that nothing has run in. It is good until the next call.
 	Checkout func(ctx context.Context, before bool) (dir string, err error)
 	Again    bool                     // a line of a change that fails is tried once more
 	Wrap     func(line string) string // makes a line one that runs in the user's sandbox; nil if there is none
@@ -257,7 +257,8 @@ func evidence(res process.Result, dir string) string {
 	}
 	switch res.Reason {
 	case process.TimedOut:
-		tail = strings.TrimSpace(fmt.Sprintf("%s\nstopped after %s without an end", tail, res.Duration.Round(time.Second)))
+		tail = strings.TrimSpace(fmt.Sprintf("%s\nstopped after %s without an end", tail,
+			res.Duration.Round(time.Second)))
 	case process.OutputLimit:
 		tail = strings.TrimSpace(tail + "\nstopped: it printed without end")
 	case process.Signaled:

@@ -45,8 +45,10 @@ func keptBack(s *plan.State, ids []plan.TaskID) error {
 	if len(unjudged) > 0 {
 		return fault.Refused("git wf run, or git wf export --partial", "not verified: %s", plan.JoinIDs(unjudged))
 	}
-	return fault.Refused("git wf submit TASK PATH, and a review of that; or final_deliverable_spec.deliver_accepted: true "+
-		"in the plan; git wf export --partial leaves it out", "accepted with a warning, and so not delivered: %s", plan.JoinIDs(ids))
+	return fault.Refused("git wf submit TASK PATH, and a review of that; or "+
+		"final_deliverable_spec.deliver_accepted: true "+
+		"in the plan; git wf export --partial leaves it out", "accepted with a warning, and so not "+
+		"delivered: %s", plan.JoinIDs(ids))
 }
 
 // outdated says which inputs or criteria of an approved version have changed since; "" if none has, or if its task
@@ -151,7 +153,8 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		return nil, keptBack(state, kept)
 	}
 	if len(stale) > 0 && !o.AllowStale {
-		return nil, fault.Refused("git wf run makes it again where the plan follows what has changed; git wf rerun TASK, or "+
+		return nil, fault.Refused("git wf run makes it again where the plan follows what has changed; "+
+			"git wf rerun TASK, or "+
 			"git wf review TASK --still-holds, decides; git wf export --allow-stale takes it as it is", "stale: %s",
 			strings.Join(stale, "; "))
 	}
@@ -303,7 +306,8 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 		item.Stale = "its criteria changed after " + rev.ReviewID
 	}
 	item.Review = &reviewSummary{
-		rev.CheckTaskID, rev.ReviewID, rev.ReviewedArtifactID, rev.Verdict, rev.Score, rev.Reviewer, rev.Agent, rev.SelfReviewed,
+		rev.CheckTaskID, rev.ReviewID, rev.ReviewedArtifactID, rev.Verdict, rev.Score, rev.Reviewer, rev.Agent,
+		rev.SelfReviewed,
 		waivedCriteria(rev),
 	}
 	switch {

@@ -68,7 +68,8 @@ func (s *Shelf) Checklist(ctx context.Context, snap *gitstore.Snapshot, state *p
 				if err != nil {
 					return nil, err
 				}
-				if i := slices.IndexFunc(rev.Criteria, func(r plan.CriterionResult) bool { return r.ID == c.ID }); i >= 0 {
+				if i := slices.IndexFunc(rev.Criteria,
+					func(r plan.CriterionResult) bool { return r.ID == c.ID }); i >= 0 {
 					result = rev.Criteria[i].Result
 				} else {
 					result = plan.ResultNotJudged
@@ -171,7 +172,8 @@ func staleReason(snap *gitstore.Snapshot, s *plan.State, a plan.Artifact) string
 			if s.Holds(a, in.TaskID) {
 				continue
 			}
-			return fmt.Sprintf("made from %s %s, approved is %s", in.TaskID, in.ArtifactID, orNone(plan.VersionID(now.Approved)))
+			return fmt.Sprintf("made from %s %s, approved is %s", in.TaskID, in.ArtifactID,
+				orNone(plan.VersionID(now.Approved)))
 		}
 	}
 	return ""

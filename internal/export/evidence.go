@@ -176,7 +176,8 @@ func (e *Evidence) Of(task plan.TaskID, version string) []Approval {
 	}
 	var list []Approval
 	for _, rec := range e.whole.Records.Of(task).Reviews {
-		if a, ok := e.proven[gitstore.ReviewRef{Task: task, Review: rec}]; ok && plan.VersionID(rec.Version) == version {
+		if a, ok := e.proven[gitstore.ReviewRef{Task: task, Review: rec}]; ok &&
+			plan.VersionID(rec.Version) == version {
 			list = append(list, a)
 		}
 	}

@@ -131,7 +131,8 @@ func ParseManifest(data []byte) (Manifest, error) {
 		return Manifest{}, fmt.Errorf("read manifest: %w", err)
 	}
 	if m.FormatVersion != formatVersion {
-		return Manifest{}, fmt.Errorf("manifest has format_version %d; this git-wf knows %d", m.FormatVersion, formatVersion)
+		return Manifest{}, fmt.Errorf("manifest has format_version %d; this git-wf knows %d", m.FormatVersion,
+			formatVersion)
 	}
 	return m, nil
 }

@@ -59,8 +59,8 @@ func (t *Talk) move(by plan.TaskID, version int) (m Move, err error) {
 		return m, err
 	}
 	d := t.decision(made)
-	m = Move{By: by, Decision: made.ArtifactID, From: who(t.s.Tasks[by].Role, made.Agent), Kind: saidFinish, Why: d.Reason,
-		Time: made.CreatedAt}
+	m = Move{By: by, Decision: made.ArtifactID, From: who(t.s.Tasks[by].Role, made.Agent), Kind: saidFinish,
+		Why: d.Reason, Time: made.CreatedAt}
 	for _, task := range t.snap.Plan.Tasks {
 		for i, o := range t.snap.Records.Of(task.TaskID).Orders {
 			if o.Decision != version {
@@ -163,7 +163,8 @@ func (t *Talk) ruled(judge plan.TaskID, version int) (ruled []string, err error)
 				return nil, err
 			}
 			if r.JudgedBy != nil && r.JudgedBy.ArtifactID == plan.VersionID(version) {
-				ruled = append(ruled, fmt.Sprintf("%s %s %s", id, r.ReviewedArtifactID, strings.ToLower(string(r.Verdict))))
+				ruled = append(ruled, fmt.Sprintf("%s %s %s", id, r.ReviewedArtifactID,
+					strings.ToLower(string(r.Verdict))))
 			}
 		}
 	}

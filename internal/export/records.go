@@ -106,8 +106,7 @@ func newestApproval(snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.
 
 // RecordedApproval returns the commit that recorded the newest review that approved the version; "" if none shows it.
 func RecordedApproval(ctx context.Context, store signer, snap *gitstore.Snapshot, id plan.TaskID,
-	version int) (plan.OID,
-	error) {
+	version int) (plan.OID, error) {
 	rec, ok := newestApproval(snap, id, version)
 	if !ok {
 		return "", nil
@@ -142,8 +141,8 @@ func Notes(ctx context.Context, store reader, snap *gitstore.Snapshot, most int,
 
 // Summarize reads what is known about an approved version of a task: what its maker recorded, and the newest review
 // that approved it. A pruned version has a Summary too, with only its name.
-func Summarize(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) (plandoc.Summary,
-	error) {
+func Summarize(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID,
+	version int) (plandoc.Summary, error) {
 	a, err := ReadArtifact(ctx, store, snap, id, version)
 	if errors.Is(err, fs.ErrNotExist) {
 		return plandoc.Summary{Artifact: plan.Artifact{TaskID: id, ArtifactID: plan.VersionID(version)}}, nil

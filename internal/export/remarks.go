@@ -115,8 +115,8 @@ func CheckRemarks(ctx context.Context, store reader, a plan.Artifact, r plan.Rev
 			lines++
 		}
 		if m.Line > lines {
-			return fault.Usage("git wf diff "+string(a.TaskID)+" "+a.ArtifactID, "%s: %s has %s in %s", plain.Line(m.Text),
-				plain.Line(m.Path), plain.Count(lines, "line"), a.ArtifactID)
+			return fault.Usage("git wf diff "+string(a.TaskID)+" "+a.ArtifactID, "%s: %s has %s in %s",
+				plain.Line(m.Text), plain.Line(m.Path), plain.Count(lines, "line"), a.ArtifactID)
 		}
 	}
 	return nil

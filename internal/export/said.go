@@ -185,7 +185,8 @@ func (t *Talk) handIn(task *plan.TaskState, name string) []Said {
 	if made.Summary != "" {
 		said.Text += ": " + made.Summary
 	} else if d := t.decision(made); d.NextAgent != "" {
-		said.Text += fmt.Sprintf(": next is %s, because %s", strings.TrimSpace(d.NextAgent+" "+string(d.TaskID)), d.Reason)
+		said.Text += fmt.Sprintf(": next is %s, because %s",
+			strings.TrimSpace(d.NextAgent+" "+string(d.TaskID)), d.Reason)
 	}
 	return append([]Said{said}, t.concerns(said.From, made.Concerns)...)
 }

@@ -17,7 +17,8 @@ type Version struct {
 // library is what bundles are built from.
 type library interface {
 	reader
-	ReadDocuments(ctx context.Context, snap *gitstore.Snapshot, oids []plan.OID, fn func(oid plan.OID, data []byte)) error
+	ReadDocuments(ctx context.Context, snap *gitstore.Snapshot, oids []plan.OID,
+		fn func(oid plan.OID, data []byte)) error
 	ListTree(ctx context.Context, treeish plan.OID, under string) ([]gitstore.TreeEntry, error)
 	ListTrees(ctx context.Context, trees []plan.OID) (map[plan.OID][]gitstore.TreeEntry, error)
 }

@@ -24,8 +24,9 @@ type AppendOptions struct {
 	Claim  *plan.Claim // released in the same transaction; if it is no longer ours, Append refuses the event
 
 	// Next may return an event that follows at once; nil: none. One flush and one ref update then record both, each as
-	// a commit of its own. Next sees the plan after the first event and can read its objects, but no ref names them yet.
-	// Writers to the plan wait meanwhile, so Next must be quick. What it returns may not be recorded: see Appended.Next.
+	// a commit of its own. Next sees the plan after the first event and can read its objects, but no ref names them
+	// yet. Writers to the plan wait meanwhile, so Next must be quick. What it returns may not be recorded: see
+	// Appended.Next.
 	Next func(ctx context.Context, after *Snapshot) plan.Event
 }
 
@@ -57,7 +58,8 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 	if err != nil {
 		return nil, err
 	}
-	a := &appending{s: s, id: id, ref: ref, now: o.Now, claim: o.Claim, batch: o.Batch, view: s.viewFor(ev), nextOf: o.Next}
+	a := &appending{s: s, id: id, ref: ref, now: o.Now, claim: o.Claim, batch: o.Batch, view: s.viewFor(ev),
+		nextOf: o.Next}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
 		base, err := a.base(ctx, o.Create)
 		if err != nil {

@@ -48,7 +48,8 @@ func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) 
 		if err != nil {
 			return commitInfo{}, plan.Change{}, err
 		}
-		p, err := s.pruning(ctx, id, tip, plan.PruneDocument{Keep: keep, By: a.person.Name, CreatedAt: plan.Second(now)})
+		p, err := s.pruning(ctx, id, tip,
+			plan.PruneDocument{Keep: keep, By: a.person.Name, CreatedAt: plan.Second(now)})
 		if err != nil {
 			return commitInfo{}, plan.Change{}, err
 		}
@@ -173,7 +174,8 @@ type pruning struct {
 func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice plan.PruneDocument) (*pruning, error) {
 	if cut, err := s.Cut(ctx, string(tip.oid)); err != nil || len(cut) > 0 {
 		if err == nil {
-			err = &AbsentError{What: "this clone is shallow and has only the end of the plan's history", Hint: Unshallow}
+			err = &AbsentError{What: "this clone is shallow and has only the end of the plan's history",
+				Hint: Unshallow}
 		}
 		return nil, err
 	}
@@ -208,8 +210,9 @@ func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice 
 		p.n = before[len(before)-1].N + 1
 	}
 	p.doc = plan.PruneDocument{
-		PlanID: id, Archive: tip.oid, Keep: max(choice.Keep, 1), Events: events, By: choice.By, CreatedAt: choice.CreatedAt,
-		Dropped: snap.Records.Dropped(snap.Plan, choice.Keep),
+		PlanID: id, Archive: tip.oid, Keep: max(choice.Keep, 1), Events: events, By: choice.By,
+		CreatedAt: choice.CreatedAt,
+		Dropped:   snap.Records.Dropped(snap.Plan, choice.Keep),
 	}
 	return p, nil
 }

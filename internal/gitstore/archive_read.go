@@ -113,7 +113,8 @@ func (s *Store) Freed(ctx context.Context, doc plan.PruneDocument) (objects int,
 	}
 	id := string(doc.PlanID)
 	list, err := s.GitIn(ctx, Invocation{Stdin: lines(names), Args: []string{
-		"rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin", "--not", "--exclude=" + planRefs + id,
+		"rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin", "--not", "--exclude=" +
+			planRefs + id,
 		"--exclude=" + archiveRefs + id, "--exclude=" + fetchedRefs + "*/" + id, "--all",
 	}})
 	if err != nil {

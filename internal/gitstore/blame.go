@@ -32,7 +32,8 @@ func (s *Store) Blame(ctx context.Context, rev, path string, line int) ([]Blamed
 	if line > 0 {
 		args = append(args, fmt.Sprintf("-L%d,%d", line, line))
 	}
-	if _, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(path))); rev == "" && (err != nil || s.workTree == "") {
+	if _, err := os.Lstat(filepath.Join(s.dir, filepath.FromSlash(path))); rev == "" &&
+		(err != nil || s.workTree == "") {
 		rev = "HEAD"
 	}
 	if rev != "" {
@@ -114,7 +115,8 @@ func (s *Store) Said(ctx context.Context, commits []plan.OID) (map[plan.OID]Said
 		return nil, err
 	}
 	out, err := s.GitIn(ctx, Invocation{
-		Args: []string{"-c", "log.showSignature=false", "-c", "i18n.logOutputEncoding=UTF-8", "log", "--no-walk=unsorted",
+		Args: []string{"-c", "log.showSignature=false", "-c", "i18n.logOutputEncoding=UTF-8", "log",
+			"--no-walk=unsorted",
 			"--no-color",
 			"--no-show-signature", "--format=format:%H%x00%P%x00%an%x00%at%x00%s%x00%B%x00", "--stdin"},
 		Stdin: strings.NewReader(strings.Join(namesOf(commits), "\n") + "\n"),

@@ -239,8 +239,8 @@ func readCacheFile(path string, value any) bool {
 	return d.err == nil && d.s == ""
 }
 
-// writeCacheFile replaces the whole file at once, so a reader never sees half of one: if two write it, the checksum tells.
-// The next writer takes over what a killed one has begun.
+// writeCacheFile replaces the whole file at once, so a reader never sees half of one: if two write it, the checksum
+// tells. The next writer takes over what a killed one has begun.
 func writeCacheFile(path string, value any) error {
 	v := reflect.ValueOf(value)
 	content, err := encode(nil, v)

@@ -163,8 +163,8 @@ func (s *Store) ChangeSides(ctx context.Context, version plan.OID) (before, afte
 	return before, after, nil
 }
 
-// FitsOn reports whether a change begins with the very files that another one leaves, where both touch them: so its diff
-// is the same on top of it. Both are the trees of versions.
+// FitsOn reports whether a change begins with the very files that another one leaves, where both touch them: so its
+// diff is the same on top of it. Both are the trees of versions.
 func (s *Store) FitsOn(ctx context.Context, version, on plan.OID) (bool, error) {
 	files, err := s.ListTrees(ctx, []plan.OID{version, on})
 	side := func(tree plan.OID, name string) map[string]plan.OID {
@@ -194,8 +194,7 @@ func (s *Store) ChangeDiff(ctx context.Context, version plan.OID) ([]byte, error
 		return nil, err
 	}
 	return s.GitIn(ctx, Invocation{Args: []string{"diff-tree", "-p", "-M", "--binary", "--no-ext-diff", "--no-textconv",
-		"--no-color",
-		"--end-of-options", string(before), string(after)}})
+		"--no-color", "--end-of-options", string(before), string(after)}})
 }
 
 // EmptyTree is the tree without entries, which git has everywhere.

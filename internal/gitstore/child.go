@@ -26,7 +26,8 @@ type child struct {
 // program, which then finishes what it began; git must not die in the middle of that.
 func startChild(dir string, args ...string) (*child, error) {
 	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), gitEnv...), "GIT_FLUSH=0") // else a list is written line by line
+	// else a list is written line by line
+	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), gitEnv...), "GIT_FLUSH=0")
 	cmd.SysProcAttr = ownGroup()
 	in, err := cmd.StdinPipe()
 	if err != nil {

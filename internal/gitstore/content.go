@@ -184,7 +184,8 @@ type Changed struct {
 
 // Changed lists the paths in which two trees differ, with renames, whatever the user's configuration says.
 func (s *Store) Changed(ctx context.Context, before, after plan.OID) ([]Changed, error) {
-	out, err := s.GitIn(ctx, Invocation{Args: []string{"diff-tree", "-r", "-z", "-M", "--raw", "--numstat", "--no-abbrev",
+	out, err := s.GitIn(ctx, Invocation{Args: []string{"diff-tree", "-r", "-z", "-M", "--raw", "--numstat",
+		"--no-abbrev",
 		"--no-ext-diff", "--no-textconv", "--end-of-options", string(before), string(after)}})
 	if err != nil {
 		return nil, err

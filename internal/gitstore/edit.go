@@ -204,7 +204,8 @@ func (a *appending) ownReview(author plan.Actor, change plan.Change) error {
 	if trailer(change, "Wf-Review") == "" {
 		return nil
 	}
-	by := Recorded{Author: author, Reviewer: policy.ReviewerOf(trailer(change, "Wf-Event"), cleanActor(author), a.person)}
+	by := Recorded{Author: author, Reviewer: policy.ReviewerOf(trailer(change, "Wf-Event"), cleanActor(author),
+		a.person)}
 	if name := trailer(change, "Wf-Agent"); !by.Names(name) {
 		return &plan.RefusedError{
 			Task: plan.TaskID(trailer(change, "Wf-Task")), Reason: fmt.Sprintf("a review by %s can't be recorded by %s",

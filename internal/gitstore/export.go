@@ -40,7 +40,8 @@ func (s *Store) Export(ctx context.Context, tree plan.OID, dir string) error {
 	x := exporter{root: root, made: map[string]bool{".": true}, progress: Track(ctx, "Writing files", len(entries))}
 	// Links come last, so that nothing is written through one.
 	for _, links := range []bool{false, true} {
-		list := slices.DeleteFunc(slices.Clone(entries), func(e TreeEntry) bool { return links != (e.Mode == modeLink) })
+		list := slices.DeleteFunc(slices.Clone(entries),
+			func(e TreeEntry) bool { return links != (e.Mode == modeLink) })
 		if err := x.all(ctx, s, list); err != nil {
 			return err
 		}

@@ -31,7 +31,8 @@ func (b *Batch) AddUserCommit(ctx context.Context, c NewCommit, now time.Time) (
 	if err := b.s.prepareWriting(ctx); err != nil {
 		return "", err
 	}
-	draft := commitDraft{c.Tree, c.Parent, c.Author, committer, fmt.Sprintf("%d +0000", c.Time.Unix()), timeOf(now), c.Message}
+	draft := commitDraft{c.Tree, c.Parent, c.Author, committer, fmt.Sprintf("%d +0000", c.Time.Unix()),
+		timeOf(now), c.Message}
 	if !b.s.writing.signs {
 		return b.add(plumbing.CommitObject, []byte(draft.text())), nil
 	}

@@ -78,7 +78,8 @@ func (w *lockWatch) held(ctx context.Context) bool {
 		default:
 			held = held || again
 			if again && !first.told && time.Since(first.since) >= lockPatience {
-				w.store.notice(fmt.Sprintf("waiting for %s, which another git holds or a killed one has left; it is removed when it is %s old", path, limit))
+				w.store.notice(fmt.Sprintf("waiting for %s, which another git holds or a killed one has "+
+					"left; it is removed when it is %s old", path, limit))
 				first.told = true
 			}
 		}

@@ -61,8 +61,8 @@ func (s *Store) eachLogEntry(ctx context.Context, tips []string, yield func(LogE
 				return enough
 			}
 		}
-	}, append([]string{"-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--no-patch", "--date=raw",
-		"--encoding=UTF-8", "--format=" + logFormat, "--stdin"}, options...)...)
+	}, append([]string{"-c", "log.showSignature=false", "log", "-z", "--no-color", "--no-notes", "--no-patch",
+		"--date=raw", "--encoding=UTF-8", "--format=" + logFormat, "--stdin"}, options...)...)
 	if errors.Is(err, enough) {
 		return nil
 	}

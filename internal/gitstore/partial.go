@@ -35,7 +35,8 @@ type partial struct {
 func (s *Store) promisors(ctx context.Context) []string {
 	p := &s.partial
 	p.once.Do(func() {
-		if packs, err := filepath.Glob(filepath.Join(s.objectDir, "pack", "*.promisor")); err != nil || len(packs) == 0 {
+		if packs, err := filepath.Glob(filepath.Join(s.objectDir, "pack", "*.promisor")); err != nil ||
+			len(packs) == 0 {
 			return
 		}
 		all, err := s.configuration(ctx)

@@ -123,8 +123,7 @@ func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error
 // keysSince finds the oldest commit since which the keys are the same up to this one.
 func (s *Store) keysSince(ctx context.Context, commit plan.OID, keys []policy.Key) (plan.OID, error) {
 	out, err := s.Git(ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "--format=%H",
-		"--end-of-options",
-		string(commit), "--", ":(top,literal)"+policyFile)
+		"--end-of-options", string(commit), "--", ":(top,literal)"+policyFile)
 	if err != nil {
 		return "", err
 	}

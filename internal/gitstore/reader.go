@@ -138,7 +138,8 @@ func (r *reader) answers(out *bufio.Reader, n int, fn func(int, object) error) e
 				return noEOF(err)
 			}
 			if refused == nil {
-				refused = &callbackError{fmt.Errorf("%s %s has %d bytes, where at most %d can be read", kind, oid, size, mostWhole)}
+				refused = &callbackError{fmt.Errorf("%s %s has %d bytes, where at most %d can be read", kind,
+					oid, size, mostWhole)}
 			}
 			continue
 		default:

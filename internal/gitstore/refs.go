@@ -133,7 +133,8 @@ func (u *refUpdater) begin() error {
 	} else {
 		// Written out before it gets its name, a claim is either whole or missing after a power cut, if the file system
 		// keeps the order.
-		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=writeout-only", "update-ref", "--stdin")
+		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=writeout-only", "update-ref",
+			"--stdin")
 	}
 	return u.start(args...)
 }
@@ -239,8 +240,8 @@ func (s *Store) noneBelow(prefix string) bool {
 	return err == nil && !bytes.Contains(packed, []byte(" "+prefix+"/")) || errors.Is(err, fs.ErrNotExist)
 }
 
-// Active returns this worktree's active plan: where none was chosen, the only one that there is, unless it is completed;
-// else ErrNoActive, with the command that brings the only plan of a remote here.
+// Active returns this worktree's active plan: where none was chosen, the only one that there is, unless it is
+// completed; else ErrNoActive, with the command that brings the only plan of a remote here.
 func (s *Store) Active(ctx context.Context) (plan.ID, error) {
 	id, err := s.pointer(ctx, activeRef)
 	if errors.Is(err, ErrNoActive) {

@@ -20,7 +20,8 @@ func (s *Store) RemoteOf(ctx context.Context, branch string) (string, error) {
 	}
 	name, err := s.MainRemote(ctx)
 	if err == nil && name == "" {
-		err = fault.Refused("git config branch."+branch+".remote NAME", "nothing says which remote %s is pushed to", branch)
+		err = fault.Refused("git config branch."+branch+".remote NAME",
+			"nothing says which remote %s is pushed to", branch)
 	}
 	return name, err
 }

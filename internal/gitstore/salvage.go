@@ -111,7 +111,8 @@ func (s *Store) formerTips(ctx context.Context, ref string) ([]plan.OID, error) 
 	const most = 1000
 	var tips []plan.OID
 	add := func(oid string) {
-		if isOID(plan.OID(oid)) && strings.Trim(oid, "0") != "" && len(tips) < most && !slices.Contains(tips, plan.OID(oid)) {
+		if isOID(plan.OID(oid)) && strings.Trim(oid, "0") != "" && len(tips) < most &&
+			!slices.Contains(tips, plan.OID(oid)) {
 			tips = append(tips, plan.OID(oid))
 		}
 	}

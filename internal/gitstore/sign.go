@@ -75,8 +75,8 @@ func (a *appending) signingOf(ctx context.Context, author plan.Actor, change pla
 				if p.Vouches(signer, reviewer, cleanActor(author)) {
 					return ""
 				}
-				return fmt.Sprintf("the commit is signed with the key of %s, which does not make an approval by %s count", signer,
-					reviewer)
+				return fmt.Sprintf("the commit is signed with the key of %s, which does not make an "+
+					"approval by %s count", signer, reviewer)
 			}, ""}, nil
 		}
 	}
@@ -180,7 +180,8 @@ func (s *Store) commitSigned(ctx context.Context, d commitDraft) (plan.OID, erro
 		Args: append(args, string(d.tree)), Stdin: strings.NewReader(d.message),
 		Env: []string{
 			"GIT_AUTHOR_NAME=" + author.Name, "GIT_AUTHOR_EMAIL=" + author.Email, "GIT_AUTHOR_DATE=@" + d.made,
-			"GIT_COMMITTER_NAME=" + committer.Name, "GIT_COMMITTER_EMAIL=" + committer.Email, "GIT_COMMITTER_DATE=@" + d.when,
+			"GIT_COMMITTER_NAME=" + committer.Name, "GIT_COMMITTER_EMAIL=" + committer.Email,
+			"GIT_COMMITTER_DATE=@" + d.when,
 		},
 	})
 	oid := plan.OID(strings.TrimSpace(string(out)))
@@ -201,8 +202,10 @@ func (a *appending) proven(ctx context.Context, oid plan.OID, why *signing) erro
 	}
 	sig := signatures[oid]
 	if sig.Signer == "" {
-		return unproven("the policy counts only what is signed with a key that it names, and this commit would not be: "+sig.Problem,
-			"git config user.signingKey FILE, with a key of git wf policy show; or have a maintainer run git wf policy key add NAME --ssh FILE")
+		return unproven("the policy counts only what is signed with a key that it names, and this commit "+
+			"would not be: "+sig.Problem,
+			"git config user.signingKey FILE, with a key of git wf policy show; or have a maintainer run "+
+				"git wf policy key add NAME --ssh FILE")
 	}
 	if refusal := why.refuse(sig.Signer); refusal != "" {
 		return unproven(refusal, "git wf policy show lists the keys and whose they are")
@@ -227,7 +230,8 @@ func signingFailed(ctx context.Context, why *signing, err error) error {
 func lastLines(stderr string) string {
 	const most = 3
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
-	lines = slices.DeleteFunc(lines[max(len(lines)-most, 0):], func(l string) bool { return strings.TrimSpace(l) == "" })
+	lines = slices.DeleteFunc(lines[max(len(lines)-most, 0):],
+		func(l string) bool { return strings.TrimSpace(l) == "" })
 	if len(lines) == 0 {
 		return "it does not say why"
 	}

@@ -213,9 +213,9 @@ func (r *keyring) judge(verdict, fpr, primary, said string) (string, Signature) 
 }
 
 // A good SSH signature stays good as long as the keys stay the same. So the common git directory caches, in
-// wf/cache/signatures-<hash of the keys>, the fingerprint of the key that signed each commit. Nothing is cached for GPG,
-// whose keyring may change, nor for signatures that are not good, which may only lack a program. Anybody who can write
-// there can write the hooks too; a client can't reach a server's.
+// wf/cache/signatures-<hash of the keys>, the fingerprint of the key that signed each commit. Nothing is cached for
+// GPG, whose keyring may change, nor for signatures that are not good, which may only lack a program. Anybody who
+// can write there can write the hooks too; a client can't reach a server's.
 
 func (s *Store) signatureFile(r *keyring) string {
 	return filepath.Join(s.commonDir, "wf", "cache", "signatures-"+r.id)

@@ -303,8 +303,9 @@ func (s *Store) mistakable(ref string) []string {
 	if !strings.HasPrefix(ref, "refs/") || lstat(filepath.Join(s.commonDir, filepath.FromSlash(ref))) != nil {
 		return nil
 	}
-	return []string{"refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref, "refs/remotes/" + ref, "refs/remotes/" + ref +
-		"/HEAD"}
+	return []string{"refs/" + ref, "refs/tags/" + ref, "refs/heads/" + ref, "refs/remotes/" + ref,
+		"refs/remotes/" + ref +
+			"/HEAD"}
 }
 
 func parseCommit(text string) (c commitInfo) {
@@ -397,7 +398,8 @@ func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo)
 		return nil, err
 	}
 	s.mu.Lock()
-	next := &known{at: c, unsavedTasks: k.unsavedTasks, unsavedPlan: k.unsavedPlan, planSize: k.planSize, stored: k.stored}
+	next := &known{at: c, unsavedTasks: k.unsavedTasks, unsavedPlan: k.unsavedPlan, planSize: k.planSize,
+		stored: k.stored}
 	s.mu.Unlock()
 	var tasks, session, notes plan.OID
 	var newer []string

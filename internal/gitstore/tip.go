@@ -195,8 +195,8 @@ func (s *Store) Pulse(id plan.ID) (p Pulse) {
 	return p
 }
 
-// How often Changes looks at the pulse, and when it reports a change anyway: a file system may keep time in steps, and a
-// claim ends by itself.
+// How often Changes looks at the pulse, and when it reports a change anyway: a file system may keep time in steps,
+// and a claim ends by itself.
 const (
 	pulseTime  = 250 * time.Millisecond
 	settleTime = 1200 * time.Millisecond

@@ -58,8 +58,7 @@ func (s *Store) mergeMarked(ctx context.Context, dir string, from, to plan.OID) 
 		return err
 	}
 	_, err = s.GitIn(ctx, Invocation{Dir: dir, Args: []string{"-c", "merge.verifySignatures=false", "merge", "-q",
-		"--ff-only",
-		"--no-overwrite-ignore", "--no-autostash", "--end-of-options", string(to)}})
+		"--ff-only", "--no-overwrite-ignore", "--no-autostash", "--end-of-options", string(to)}})
 	if ctx.Err() != nil {
 		return err // the mark still says what git was doing
 	}

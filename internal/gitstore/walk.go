@@ -83,8 +83,8 @@ func parseWalked(line string) (w Walked, size int, err error) {
 	}
 	size, err = strconv.Atoi(text)
 	if err != nil || size < 0 || size > mostWhole || len(commit) != len(tree) {
-		return w, 0, fmt.Errorf("walk: tree %s of commit %s has %s bytes, where at most %d can be read", tree, commit, text,
-			mostWhole)
+		return w, 0, fmt.Errorf("walk: tree %s of commit %s has %s bytes, where at most %d can be read", tree,
+			commit, text, mostWhole)
 	}
 	return w, size, nil
 }

@@ -6,15 +6,16 @@ import (
 	"gitwf/internal/plan"
 )
 
-// EdgeKind is how two tasks are related. An edge reads as a sentence: GOAL-1 DECOMPOSE IMPL-1, IMPL-2 DEPENDS_ON IMPL-1,
-// CHECK-IMPL-1 REVIEWS IMPL-1.
+// EdgeKind is how two tasks are related. An edge reads as a sentence: GOAL-1 DECOMPOSE IMPL-1, IMPL-2 DEPENDS_ON
+// IMPL-1, CHECK-IMPL-1 REVIEWS IMPL-1.
 type EdgeKind string
 
 // The kinds of edges.
 const (
-	Decompose EdgeKind = "DECOMPOSE"  // From is the goal that To is a part of
-	DependsOn EdgeKind = "DEPENDS_ON" // From needs what To makes; pictures draw the arrow with the work, from To to From
-	Reviews   EdgeKind = "REVIEWS"    // From judges what To makes
+	Decompose EdgeKind = "DECOMPOSE" // From is the goal that To is a part of
+	// From needs what To makes; pictures draw the arrow with the work, from To to From
+	DependsOn EdgeKind = "DEPENDS_ON"
+	Reviews   EdgeKind = "REVIEWS" // From judges what To makes
 )
 
 // Node is one task.

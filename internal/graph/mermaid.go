@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"gitwf/internal/plan"
 )
@@ -69,7 +70,8 @@ func mermaidShape(k plan.NodeType) (open, end string) {
 
 // mermaidLegend draws the three kinds of edges and one node of each class that is in the graph.
 func mermaidLegend(out io.Writer, g Graph) {
-	fmt.Fprint(out, "  subgraph legend\n    l1[[\"goal\"]] -.-|DECOMPOSE| l2[\"action\"]\n    l2 -->|DEPENDS_ON| l3[\"action that needs it\"]\n")
+	fmt.Fprint(out, "  subgraph legend\n    l1[[\"goal\"]] -.-|DECOMPOSE| l2[\"action\"]\n    l2 "+
+		"-->|DEPENDS_ON| l3[\"action that needs it\"]\n")
 	fmt.Fprint(out, "    l4{{\"check\"}} --o|REVIEWS| l3\n")
 	for _, l := range used(g) {
 		fmt.Fprintf(out, "    l_%s[\"%s %s\"]:::%s\n", l.class, mermaidText(l.mark), l.word, l.class)
@@ -82,7 +84,7 @@ func mermaidLegend(out io.Writer, g Graph) {
 func mermaidText(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if r < 0x80 && !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -.,()/", r) {
+		if r < 0x80 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" -.,()/", r) {
 			fmt.Fprintf(&b, "#%d;", r)
 			continue
 		}

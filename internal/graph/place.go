@@ -191,8 +191,8 @@ func (p *placer) component(parts []*part, d digraph, members []int) (*part, erro
 	}
 	for _, s := range l.slots[len(members):] { // of each edge in its direction
 		e := l.edges[s.edge]
-		b.parts = append(b.parts, &part{line: [2]plan.TaskID{b.parts[e[0]].id, b.parts[e[1]].id}, x: l.left[s.rank], y: s.y,
-			w: l.width[s.rank]})
+		b.parts = append(b.parts, &part{line: [2]plan.TaskID{b.parts[e[0]].id, b.parts[e[1]].id},
+			x: l.left[s.rank], y: s.y, w: l.width[s.rank]})
 	}
 	return b, nil
 }
@@ -253,7 +253,8 @@ func (p *placer) settle(l *Layout, at *part, x, y float64) {
 			below += checkGap + checkHeight
 		}
 	}
-	if at.line[0] != "" && len(p.t.children[at.line[0]])+len(p.t.children[at.line[1]]) == 0 { // between tasks, not goals
+	// between tasks, not goals
+	if at.line[0] != "" && len(p.t.children[at.line[0]])+len(p.t.children[at.line[1]]) == 0 {
 		l.Bends[at.line] = append(l.Bends[at.line], Point{x, y}, Point{x + at.w, y})
 	}
 	for _, inner := range at.parts {

@@ -46,13 +46,16 @@ func (p *svgPrinter) printf(format string, args ...any) { fmt.Fprintf(p.w, forma
 
 func (p *svgPrinter) picture() {
 	width, height := max(p.l.Width, legendWidth)+2*margin, p.l.Height+titleHeight+legendHeight+2*margin
-	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="wf" role="img" aria-labelledby="wf-title" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n", width, height, width, height)
+	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="wf" role="img" aria-labelledby="wf-title" `+
+		`width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n", width, height, width, height)
 	p.printf("<title id=\"wf-title\">%s</title>\n", xmlText(string(p.g.PlanID)+": "+p.g.Title))
 	p.style()
 	for _, m := range []struct{ name, path string }{
 		{"needs", "M0 0 9 4.5 0 9z"}, {"critical", "M0 0 9 4.5 0 9z"},
 	} {
-		p.printf("<marker id=\"wf-%s\" class=\"%s-end\" viewBox=\"0 0 9 9\" refX=\"8.5\" refY=\"4.5\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"%s\"/></marker>\n", m.name, m.name, m.path)
+		p.printf("<marker id=\"wf-%s\" class=\"%s-end\" viewBox=\"0 0 9 9\" refX=\"8.5\" refY=\"4.5\" "+
+			"markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path "+
+			"d=\"%s\"/></marker>\n", m.name, m.name, m.path)
 	}
 	p.printf("<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n")
 	p.printf("<text class=\"heading\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", margin, margin+14,
@@ -98,11 +101,12 @@ func (p *svgPrinter) style() {
 type palette struct{ ground, text, soft, box, edge, critical string }
 
 func (p *svgPrinter) palette(c palette, of func(look) (fill, line string)) {
-	p.printf(".wf .ground{fill:%s}.wf text{fill:%s}.wf text.soft{fill:%s}.wf .edge{stroke:%s}.wf .needs-end path{fill:%s}\n", c.ground, c.text, c.soft, c.edge, c.edge)
+	p.printf(".wf .ground{fill:%s}.wf text{fill:%s}.wf text.soft{fill:%s}.wf .edge{stroke:%s}.wf "+
+		".needs-end path{fill:%s}\n", c.ground, c.text, c.soft, c.edge, c.edge)
 	for _, l := range looks() {
 		fill, line := of(l)
-		p.printf(".wf .%s .box{fill:%s;stroke:%s}.wf .%s .solid{fill:%s}.wf .%s .drawn{stroke:%s}\n", l.class, fill, line,
-			l.class, line, l.class, line)
+		p.printf(".wf .%s .box{fill:%s;stroke:%s}.wf .%s .solid{fill:%s}.wf .%s .drawn{stroke:%s}\n", l.class,
+			fill, line, l.class, line, l.class, line)
 	}
 	p.printf(".wf .goal .box{fill:%s}.wf .edge.critical,.wf .critical .box{stroke:%s}.wf .critical-end path{fill:%s}\n",
 		c.box, c.critical, c.critical)
@@ -122,8 +126,8 @@ func (p *svgPrinter) goals(id plan.TaskID) {
 	name, title := label(n)
 	room := int((b.Width - 65) / 6.8) // without the corner, where a page may put a button
 	name = clip(name, room)
-	p.printf("<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"id\">%s</tspan> %s</text></g>\n", b.X+35, b.Y+23, xmlText(name),
-		xmlText(clip(title, max(room-terminal.Cells(name)-1, 1))))
+	p.printf("<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"id\">%s</tspan> %s</text></g>\n", b.X+35, b.Y+23,
+		xmlText(name), xmlText(clip(title, max(room-terminal.Cells(name)-1, 1))))
 	for _, c := range children {
 		p.goals(c)
 	}
@@ -138,8 +142,8 @@ func (p *svgPrinter) node(n Node) {
 	name, title := label(n)
 	if n.Kind == plan.Check {
 		p.begin(n, "check")
-		p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", b.X, b.Y, b.Width,
-			b.Height, b.Height/2)
+		p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", b.X,
+			b.Y, b.Width, b.Height, b.Height/2)
 		p.badge(n.Class, b.X+8, b.Y+4)
 		p.printf("<text class=\"soft\" x=\"%.1f\" y=\"%.1f\">%s</text></g>\n", b.X+31, b.Y+16, xmlText(clip(name, 25)))
 		return
@@ -227,11 +231,16 @@ func (p *svgPrinter) legend(x, y float64) {
 		p.printf("<text class=\"soft\" x=\"%.0f\" y=\"12\">%s</text></g>", at+22, l.word)
 		at += 36 + 6*float64(len(l.word))
 	}
-	p.printf("\n<g class=\"goal pending\"><rect class=\"box\" x=\"0\" y=\"30\" width=\"26\" height=\"18\" rx=\"4\" stroke-dasharray=\"none\"/></g><text class=\"soft\" x=\"34\" y=\"43\">box of a goal: DECOMPOSE</text>")
-	p.printf("<path class=\"edge\" marker-end=\"url(#wf-needs)\" d=\"M200 39H236\"/><text class=\"soft\" x=\"244\" y=\"43\">arrow to what needs it: DEPENDS_ON</text>")
-	p.printf("<path class=\"edge reviews\" d=\"M460 39H490\"/><text class=\"soft\" x=\"498\" y=\"43\">pill below a task: CHECK, REVIEWS</text>")
+	p.printf("\n<g class=\"goal pending\"><rect class=\"box\" x=\"0\" y=\"30\" width=\"26\" " +
+		"height=\"18\" rx=\"4\" stroke-dasharray=\"none\"/></g><text class=\"soft\" x=\"34\" " +
+		"y=\"43\">box of a goal: DECOMPOSE</text>")
+	p.printf("<path class=\"edge\" marker-end=\"url(#wf-needs)\" d=\"M200 39H236\"/><text class=\"soft\" " +
+		"x=\"244\" y=\"43\">arrow to what needs it: DEPENDS_ON</text>")
+	p.printf("<path class=\"edge reviews\" d=\"M460 39H490\"/><text class=\"soft\" x=\"498\" " +
+		"y=\"43\">pill below a task: CHECK, REVIEWS</text>")
 	if len(p.g.CriticalPath) > 0 {
-		p.printf("<path class=\"edge critical\" marker-end=\"url(#wf-critical)\" d=\"M700 39H736\"/><text class=\"soft\" x=\"744\" y=\"43\">critical path</text>")
+		p.printf("<path class=\"edge critical\" marker-end=\"url(#wf-critical)\" d=\"M700 " +
+			"39H736\"/><text class=\"soft\" x=\"744\" y=\"43\">critical path</text>")
 	}
 	p.printf("</g>\n")
 }

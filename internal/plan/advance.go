@@ -20,8 +20,9 @@ func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Tim
 		}
 	}
 	next := &State{
-		Plan: s.Plan, Records: r, Tasks: maps.Clone(s.Tasks), order: slices.Clone(s.order), shape: s.shape, below: s.below,
-		over: s.over, splits: s.splits, fills: s.fills, followers: slices.Clone(s.followers), claims: live(claims, now),
+		Plan: s.Plan, Records: r, Tasks: maps.Clone(s.Tasks), order: slices.Clone(s.order), shape: s.shape,
+		below: s.below, over: s.over, splits: s.splits, fills: s.fills, followers: slices.Clone(s.followers),
+		claims: live(claims, now),
 	}
 	a := advance{State: next, before: s, redone: map[TaskID]*TaskState{}, touched: map[TaskID]bool{}}
 	for _, id := range changed {
@@ -107,7 +108,8 @@ func (a *advance) goal(id TaskID) *TaskState {
 func (a *advance) dependants(id TaskID) {
 	for _, d := range a.shape.dependants[id] {
 		was := a.before.Tasks[d]
-		if a.redone[d] != nil || was.Status != StatusPending && was.Status != StatusReady && was.Status != StatusToBeModified {
+		if a.redone[d] != nil || was.Status != StatusPending && was.Status != StatusReady &&
+			was.Status != StatusToBeModified {
 			continue
 		}
 		*a.fresh(d) = *was

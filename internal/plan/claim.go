@@ -25,7 +25,8 @@ func (c Claim) Until(host string) time.Time {
 // Misdated reports whether the claim's times are impossible by now, even within the tolerance: the owner's clock is
 // ahead, or this one was set back. Only watching such a claim shows when it ends.
 func (c Claim) Misdated(now time.Time) bool {
-	return !c.Vacant() && (c.Started.After(now.Add(clockTolerance)) || c.Expires.After(now.Add(MaxLease+clockTolerance)))
+	return !c.Vacant() && (c.Started.After(now.Add(clockTolerance)) ||
+		c.Expires.After(now.Add(MaxLease+clockTolerance)))
 }
 
 // ClaimsEnded returns a lower bound of the claims of an ACTION or CHECK that have ended, by their records. A new

@@ -49,7 +49,8 @@ func (s *State) Orderable(by, id TaskID, mode string, answered []int) string {
 	if t.ordered {
 		return "is ordered already"
 	}
-	open := slices.DeleteFunc(s.Records.Of(id).OpenQuestions(), func(n int) bool { return slices.Contains(answered, n) })
+	open := slices.DeleteFunc(s.Records.Of(id).OpenQuestions(),
+		func(n int) bool { return slices.Contains(answered, n) })
 	asked := t.Status == StatusWaitingInput && len(answered) > 0 && len(open) == 0
 	if t.Status != StatusPending && t.Status != StatusToBeModified && !asked {
 		return fmt.Sprintf("is %s: %s", t.Status, s.Reason(t))
@@ -80,7 +81,8 @@ func (s *State) Settled(by, ordered, id TaskID) bool {
 	return slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool {
 		return a.Version > last && a.Kind == actAsk
 	}) ||
-		slices.ContainsFunc(s.JudgesOf(id), func(judge TaskID) bool { return s.lookedInto(judge, modeInvestigate) > last })
+		slices.ContainsFunc(s.JudgesOf(id),
+			func(judge TaskID) bool { return s.lookedInto(judge, modeInvestigate) > last })
 }
 
 // lookedInto is the newest decision that had a judge look in a mode, if its verdicts took effect; 0 for none.

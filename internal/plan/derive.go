@@ -97,10 +97,9 @@ func (n tally) open() bool { return n.done < n.leaves }
 // judged. Same input, same output.
 func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 	s := &State{
-		Plan: p, Records: r, Tasks: make(map[TaskID]*TaskState, len(p.Tasks)),
-		order: make([]*TaskState, len(p.Tasks)), shape: shapeOf(p), below: map[TaskID]leaves{}, splits: map[TaskID]TaskID{},
-		over: make([][]int, len(p.Tasks)), followers: make([][]int, len(p.Tasks)), fills: map[TaskID]fills{},
-		claims: live(claims, now),
+		Plan: p, Records: r, Tasks: make(map[TaskID]*TaskState, len(p.Tasks)), order: make([]*TaskState, len(p.Tasks)),
+		shape: shapeOf(p), below: map[TaskID]leaves{}, splits: map[TaskID]TaskID{}, over: make([][]int, len(p.Tasks)),
+		followers: make([][]int, len(p.Tasks)), fills: map[TaskID]fills{}, claims: live(claims, now),
 	}
 	states := make([]TaskState, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -340,8 +339,9 @@ func (s *State) check(t *TaskState) {
 	case target.Status != StatusReadyToCheck:
 		t.Status, t.waits = StatusPending, true
 	case t.Attempts >= s.shape.limits.MaxAttempts:
-		t.Status, t.reason = StatusWaitingExternal, fmt.Sprintf("%s to review %s failed", plain.Count(t.Attempts, "attempt"),
-			VersionID(target.Active))
+		t.Status, t.reason = StatusWaitingExternal,
+			fmt.Sprintf("%s to review %s failed", plain.Count(t.Attempts, "attempt"),
+				VersionID(target.Active))
 	case t.Lost >= s.shape.limits.MaxLost:
 		t.Status, t.reason = StatusWaitingExternal, lostReason(t.Lost)
 	default:

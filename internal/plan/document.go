@@ -88,7 +88,8 @@ type CriterionResult struct {
 
 // NewResult is the result of a criterion.
 func (c Criterion) NewResult(by, result, evidence string) CriterionResult {
-	return CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: result, Evidence: evidence, By: by}
+	return CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: result,
+		Evidence: evidence, By: by}
 }
 
 // Results are those of the task's criteria, in its order: what the engine ran, else what somebody rules of a criterion

@@ -175,10 +175,8 @@ func BundleEvents() []string {
 // them.
 func EventKinds() []string {
 	return []string{
-		EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer, eventInput,
-		eventLanding, EventVerdicts, EventDecision, eventNote, EventReplan, EventGraft, EventWaiver, EventPruned, EventMasked,
-		eventDoctor, eventPaused, eventResumed,
-		eventCompleted,
-		eventAbandoned, eventRestored,
+		EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer,
+		eventInput, eventLanding, EventVerdicts, EventDecision, eventNote, EventReplan, EventGraft, EventWaiver,
+		EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted, eventAbandoned, eventRestored,
 	}
 }

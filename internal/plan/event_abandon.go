@@ -116,7 +116,8 @@ func (s *State) needs(t *TaskState, goes []TaskID) []string {
 		default:
 			for _, id := range f.IncludeChildren {
 				if gone[id] {
-					needs = append(needs, fmt.Sprintf("%s delivers %s (final_deliverable_spec.include_children)", g.TaskID, id))
+					needs = append(needs, fmt.Sprintf("%s delivers %s "+
+						"(final_deliverable_spec.include_children)", g.TaskID, id))
 				}
 			}
 		}

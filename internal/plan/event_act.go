@@ -24,7 +24,8 @@ type ApplyVerdicts struct {
 func (e ApplyVerdicts) Apply(s *State) (Change, error) {
 	lead := e.Judges[0]
 	if due := s.Together(lead); !slices.Equal(due, e.Judges) {
-		return Change{}, refuse(lead, "its verdicts are not to be applied, or not with those of %s alone", JoinIDs(e.Judges))
+		return Change{}, refuse(lead, "its verdicts are not to be applied, or not with those of %s alone",
+			JoinIDs(e.Judges))
 	}
 	reviews, asks, err := e.Make(s)
 	if err != nil {
@@ -129,8 +130,8 @@ func (w *wroteAct) acts(at time.Time) []Entry {
 		r := w.state.Records.Of(id)
 		act := actRecord{w.state.Tasks[id].Active, newestOf(r.Attempts).N, actVerdicts}
 		wrote = append(wrote, id.Dir()+"/"+act.Path())
-		docs = append(docs, actDocument{SchemaVersion: 1, TaskID: id, ArtifactID: VersionID(act.Version), Kind: act.Kind,
-			By: ReviewerVerdicts, CreatedAt: at})
+		docs = append(docs, actDocument{SchemaVersion: 1, TaskID: id, ArtifactID: VersionID(act.Version),
+			Kind: act.Kind, By: ReviewerVerdicts, CreatedAt: at})
 	}
 	first := len(w.add)
 	for i, d := range docs {

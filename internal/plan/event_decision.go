@@ -29,7 +29,8 @@ func (o Order) path() string {
 	if o.Mode != "" {
 		mode = "-" + o.Mode
 	}
-	return fmt.Sprintf("orders/%s-d%d-b%d-a%d%s.json", o.OrderID, VersionNumber(o.Decision), o.Versions, o.Attempts, mode)
+	return fmt.Sprintf("orders/%s-d%d-b%d-a%d%s.json", o.OrderID, VersionNumber(o.Decision), o.Versions,
+		o.Attempts, mode)
 }
 
 // LastOrder is the path of a task's newest order, below the task's directory; "" if there is none.

@@ -110,7 +110,8 @@ func (n Note) document() []byte {
 	if n.Of != "" {
 		b.WriteString(noteOf + n.Of + "\n")
 	}
-	fmt.Fprintf(&b, "%s%s\n%s\n%s\n", noteAt, Second(n.CreatedAt).Format(time.RFC3339), noteFence, strings.TrimSpace(n.Text))
+	fmt.Fprintf(&b, "%s%s\n%s\n%s\n", noteAt, Second(n.CreatedAt).Format(time.RFC3339), noteFence,
+		strings.TrimSpace(n.Text))
 	return []byte(b.String())
 }
 

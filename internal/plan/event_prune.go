@@ -118,7 +118,8 @@ func (d PruneDocument) Change() Change {
 	return Change{
 		Subject: fmt.Sprintf("prune: the files of %s go, %s archived", plain.Count(len(d.Dropped), "version"),
 			plain.Count(d.Events, "event")),
-		Body: "Nothing else is gone. Older events, as long as they are kept: git log workflow-archive/" + string(d.PlanID),
+		Body: "Nothing else is gone. Older events, as long as they are kept: git log workflow-archive/" +
+			string(d.PlanID),
 		Trailers: []Trailer{
 			{"Wf-Event", EventPruned}, {"Wf-Archive", string(d.Archive)}, {"Wf-Keep", strconv.Itoa(d.Keep)},
 		},

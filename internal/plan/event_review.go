@@ -44,13 +44,16 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	case a.Files != rev.Tree || a.Files != e.Artifact.Tree:
 		return Change{}, refuse(t.TaskID, "%s is %s, but %s was judged", VersionID(version), a.Files, rev.Tree)
 	case rev.Verdict == Approved && t.redoable() && r.Overtaken(version):
-		return Change{}, &RefusedError{t.TaskID, VersionID(version) + " is set aside, and an approval does not bring it back",
-			fmt.Sprintf("git wf run makes it again; git wf submit %s hands in the same files again, where they still serve",
-				t.TaskID)}
+		return Change{}, &RefusedError{t.TaskID, VersionID(version) +
+			" is set aside, and an approval does not bring it back",
+			fmt.Sprintf("git wf run makes it again; git wf submit %s hands in the same files again, "+
+				"where they still serve", t.TaskID)}
 	case accepts && (t.Status != StatusWaitingExternal || !s.mayAccept(t, version)):
-		return Change{}, refuse(t.TaskID, "%s can't be accepted: only a rejected version whose rounds are used up, where "+
+		return Change{}, refuse(t.TaskID, "%s can't be accepted: only a rejected version whose rounds "+
+			"are used up, where "+
 			"the CHECK says so", VersionID(version))
-	case again && (rev.Verdict != Rejected || rev.For == "" || s.VersionVerdict(t.TaskID, VersionID(version)) != Approved):
+	case again && (rev.Verdict != Rejected || rev.For == "" ||
+		s.VersionVerdict(t.TaskID, VersionID(version)) != Approved):
 		return Change{}, refuse(t.TaskID, "%s can't be made again: only an approved version can, on a person's word",
 			VersionID(version))
 	case overtaken && !again && (rev.Verdict != Rejected || t.Planning() || r.acted(version)):
@@ -220,7 +223,8 @@ func (e Waive) Apply(s *State) (Change, error) {
 		Body:     e.Decision.Reason,
 		Trailers: trailers(EventWaiver, e.Task, "Wf-Artifact", VersionID(e.Version), "Wf-Criterion", e.Criterion),
 		Add: []Entry{{Path: e.Task.Dir() + "/" + rec.Path(), Data: Document(WaiverDocument{
-			TaskID: e.Task, ArtifactID: VersionID(e.Version), Tree: a.Files, Criterion: e.Criterion, Decision: e.Decision,
+			TaskID: e.Task, ArtifactID: VersionID(e.Version), Tree: a.Files, Criterion: e.Criterion,
+			Decision: e.Decision,
 		})}},
 	}
 	if e.Rejudged == nil {

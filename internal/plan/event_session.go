@@ -34,7 +34,8 @@ func (e *SessionError) Exit() (int, string) {
 // could contradict them.
 func (s *State) readOnly() error {
 	if n := len(s.Records.Newer); n > 0 {
-		return s.refuseSession(fmt.Sprintf("a newer git wf wrote %s of a kind that this one does not know (%s): the plan can be read here, and nothing recorded in it",
+		return s.refuseSession(fmt.Sprintf("a newer git wf wrote %s of a kind that this one does not "+
+			"know (%s): the plan can be read here, and nothing recorded in it",
 			plain.Count(n, "record"), plain.Line(s.Records.Newer[0])), fault.UpgradeHint)
 	}
 	return nil
@@ -146,7 +147,8 @@ func (e *OpenError) Error() string {
 // Exit has what ends the plan all the same.
 func (e *OpenError) Exit() (int, string) {
 	return fault.ExitRefused,
-		fmt.Sprintf("git wf abandon TASK -m WHY gives one of them up, git wf abandon %s -m WHY all that is left", e.Root)
+		fmt.Sprintf("git wf abandon TASK -m WHY gives one of them up, git wf abandon %s -m WHY all that "+
+			"is left", e.Root)
 }
 
 // MovedOnError says that a document was made from records that are not the newest any more.

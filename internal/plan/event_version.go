@@ -3,8 +3,8 @@ package plan
 import "fmt"
 
 // Begin starts a plan; Plan comes from Bootstrap. A person who hands in a plan also hands in its first version,
-// Artifact, and with a workflow the Files that it is made from. Otherwise the planning task's agent makes a version, from
-// the top task and Files.
+// Artifact, and with a workflow the Files that it is made from. Otherwise the planning task's agent makes a
+// version, from the top task and Files.
 type Begin struct {
 	Plan     *Plan
 	Artifact Artifact // none if it has no task id
@@ -45,7 +45,8 @@ type NewVersion struct {
 	Artifact Artifact // ArtifactID is assigned by Apply
 	Notes    []Note   // that came with it
 	Author   Actor
-	ByPerson bool     // a person's hand-in starts the counters anew: it is the way out of a task that used up its attempts
+	// a person's hand-in starts the counters anew: it is the way out of a task that used up its attempts
+	ByPerson bool
 	Before   Artifact // of a task that is DONE: the approved version, which alone says what it was made from
 }
 
@@ -70,7 +71,8 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 	}
 	for _, in := range e.Artifact.Inputs {
 		if v, ok := s.Records.Of(in.TaskID).Version(s.approvedOf(in.TaskID)); !ok || v.Files != in.Tree {
-			return Change{}, refuse(t.TaskID, "its input %s %s is no longer the approved version", in.TaskID, in.ArtifactID)
+			return Change{}, refuse(t.TaskID, "its input %s %s is no longer the approved version", in.TaskID,
+				in.ArtifactID)
 		}
 	}
 	r := s.Records.Of(t.TaskID)

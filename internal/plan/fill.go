@@ -35,7 +35,8 @@ func filled(base *Plan, goal TaskID, fragment *Plan) (*Plan, error) {
 	}
 	var fs Findings
 	for _, field := range fragment.Ignored() {
-		fs = append(fs, Finding{Code: "fragment-" + field, Path: field, Message: "is the plan's alone", Expected: "nothing"})
+		fs = append(fs, Finding{Code: "fragment-" + field, Path: field, Message: "is the plan's alone",
+			Expected: "nothing"})
 	}
 	known := base.Index()
 	var tasks []*Task
@@ -105,7 +106,8 @@ func (s *State) Filling(source TaskID) []*TaskState {
 	var tasks []*TaskState
 	for _, id := range s.shape.planning {
 		t := s.Tasks[id]
-		if t.Fill != nil && !s.shape.grafted[id] && t.Status != StatusAbandoned && slices.Contains(t.DependsOn, source) {
+		if t.Fill != nil && !s.shape.grafted[id] && t.Status != StatusAbandoned &&
+			slices.Contains(t.DependsOn, source) {
 			tasks = append(tasks, t)
 		}
 	}

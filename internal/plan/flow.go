@@ -14,7 +14,8 @@ type Workflow struct {
 	OID     OID    `json:"oid"` // of the file
 }
 
-// Role is a part that an agent or a person takes: of a task's maker, or of a reviewer. A CHECK's reviewers may be roles.
+// Role is a part that an agent or a person takes: of a task's maker, or of a reviewer. A CHECK's reviewers may be
+// roles.
 type Role struct {
 	Text   string   `json:"text"`
 	Kind   string   `json:"kind,omitempty"`   // roleOrchestrator, roleReadOnly or nothing
@@ -58,7 +59,8 @@ type Rubric struct {
 	Dimensions map[string]float64 `json:"dimensions"`      // weights by name; only their ratios count
 	Pass       int                `json:"pass"`            // the least score, 0 to 100
 	Clear      int                `json:"clear,omitempty"` // approved below it is approved with concerns
-	Veto       int                `json:"veto,omitempty"`  // a dimension at or below so many per cent of Scale rejects; 0: none does
+	// a dimension at or below so many per cent of Scale rejects; 0: none does
+	Veto int `json:"veto,omitempty"`
 }
 
 // Judges says that a task's deliverable is verdicts on the newest approved versions of other tasks.
@@ -204,8 +206,9 @@ func (o orderRecord) Path() string {
 	if o.Mode != "" {
 		form = 1
 	}
-	return recordPath("orders", false, form, values{n: o.N, decision: o.Decision, before: o.Versions, attempt: o.Attempts,
-		word: o.Mode})
+	return recordPath("orders", false, form,
+		values{n: o.N, decision: o.Decision, before: o.Versions, attempt: o.Attempts,
+			word: o.Mode})
 }
 
 func (o orderRecord) number() int { return o.N }

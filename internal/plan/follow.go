@@ -251,8 +251,9 @@ func (f *flow) holderOf(t *Task) TaskID {
 	return ""
 }
 
-// openOrder is the newest order of a task, if that is still open. It ends when the task has an attempt or a version with
-// a verdict, and of a judge with its act; or when the task can't be worked on, so that no order stays open for ever.
+// openOrder is the newest order of a task, if that is still open. It ends when the task has an attempt or a version
+// with a verdict, and of a judge with its act; or when the task can't be worked on, so that no order stays open for
+// ever.
 func (f *flow) openOrder(t *TaskState) (orderRecord, bool) {
 	r := f.Records.Of(t.TaskID)
 	o := newestOf(r.Orders)
@@ -368,7 +369,8 @@ func (f *flow) openWork(by *TaskState) []TaskID {
 	return others
 }
 
-// Verified reports whether a task is DONE and its approved version has an approving review of every task that judges it.
+// Verified reports whether a task is DONE and its approved version has an approving review of every task that
+// judges it.
 func (s *State) Verified(id TaskID) bool {
 	t := s.Tasks[id]
 	if t == nil || t.Status != StatusDone {

@@ -57,7 +57,8 @@ func PlanCriteria() []Criterion {
 	return []Criterion{
 		criterion("feasible", Must, "Every ACTION is estimated at no more than one_shot_threshold_person_days."),
 		criterion("observable", Must, "At least half of the ACTIONs have a criterion whose outcome can be observed."),
-		criterion("coverage", Should, "The root's criteria cover the top task, and each follows from the tasks that cover it."),
+		criterion("coverage", Should, "The root's criteria cover the top task, and each follows from the "+
+			"tasks that cover it."),
 		criterion("completeness", Should, "Every ACTION is described and has a MUST criterion."),
 		criterion("dependencies", Should, "Every ACTION serves a root criterion or another task."),
 		criterion("wording", Should, "Every ACTION has an observable outcome and no criterion is too vague to judge."),
@@ -121,7 +122,8 @@ func (p *Plan) Reserved(from *Workflow) Findings {
 	var fs Findings
 	if p.Workflow != nil && (from == nil || *from != *p.Workflow) {
 		fs = append(fs, Finding{
-			Code: "reserved-field", Path: "workflow", Message: "only the program says which workflow a plan is made from",
+			Code: "reserved-field", Path: "workflow", Message: "only the program says which workflow a " +
+				"plan is made from",
 			Expected: "nothing, or git wf plan --workflow", Found: p.Workflow.Name,
 		})
 	}
@@ -291,7 +293,8 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 		Plan:     p,
 	}
 	if len(e.Feasibility) > 0 {
-		c.Add = append(c.Add, Entry{Path: e.Task.Dir() + "/" + Graft{e.Task, VersionID(e.Version)}.FeasibilityPath(), Data: e.Feasibility})
+		c.Add = append(c.Add, Entry{Path: e.Task.Dir() + "/" +
+			Graft{e.Task, VersionID(e.Version)}.FeasibilityPath(), Data: e.Feasibility})
 	}
 	for _, q := range e.Ask {
 		c.Add = append(c.Add, q.entry(1))

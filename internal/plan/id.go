@@ -36,7 +36,8 @@ func (id TaskID) Valid() bool {
 		return false
 	}
 	for word := range strings.SplitSeq(string(id[:dash]), "-") {
-		if word == "" || isDigit(word[0]) || !only(word, func(c byte) bool { return isDigit(c) || 'A' <= c && c <= 'Z' }) {
+		if word == "" || isDigit(word[0]) ||
+			!only(word, func(c byte) bool { return isDigit(c) || 'A' <= c && c <= 'Z' }) {
 			return false
 		}
 	}

@@ -125,7 +125,8 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			Forms: []form{
 				{Text: "vN/artifact.json", take: func(x reading) bool { return x.beside&(halfFiles|halfStub) != 0 }},
 				{Text: "vN/files", take: func(x reading) bool {
-					return x.beside&halfArtifact != 0 && keep(&x.to.Artifacts, ArtifactRecord{Version: x.n, Files: x.oid})
+					return x.beside&halfArtifact != 0 &&
+						keep(&x.to.Artifacts, ArtifactRecord{Version: x.n, Files: x.oid})
 				}},
 				{Text: "vN/from/NAME", take: func(x reading) bool { return x.to.addLink(&x.to.From, x.n, x.name) }},
 				{Text: "vN/mode-KIND", take: func(x reading) bool {
@@ -151,11 +152,13 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 				{Text: "rN-vV-SCORE-NAME/review.json", take: func(x reading) bool { return x.beside&halfVerdict != 0 }},
 				{Text: "rN-vV-SCORE-NAME/VERDICT.md", take: func(x reading) bool {
 					rev := ReviewRecord{x.n, x.version, x.score, x.name, Verdict(x.word)}
-					return x.beside&halfReview != 0 && (rev.Verdict == Approved || rev.Verdict == Rejected) && keep(&x.to.Reviews, rev)
+					return x.beside&halfReview != 0 && (rev.Verdict == Approved || rev.Verdict == Rejected) &&
+						keep(&x.to.Reviews, rev)
 				}},
 			},
 			Document: Review{}, Content: contentOf(func(d *Review) said {
-				dir := fmt.Sprintf("reviews/%s-%s-%d-%s/", d.ReviewID, d.ReviewedArtifactID, d.Score, EscapeName(d.Reviewer))
+				dir := fmt.Sprintf("reviews/%s-%s-%d-%s/", d.ReviewID, d.ReviewedArtifactID, d.Score,
+					EscapeName(d.Reviewer))
 				return said{
 					Name: dir + "review.json", Task: d.TaskID, Version: d.ReviewedArtifactID, Tree: d.Tree,
 					Beside: []string{dir + d.Verdict.File()}, By: d.By(), Agent: true, At: d.CreatedAt,
@@ -175,9 +178,11 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}, checkRules...),
 		},
 		{
-			Dir: "attempts", Shown: true, Events: []string{eventAttempt, eventQuestion}, Reads: "yes, not the log", Texts: true,
+			Dir: "attempts", Shown: true, Events: []string{eventAttempt, eventQuestion},
+			Reads: "yes, not the log", Texts: true,
 			Forms: []form{
-				{Text: "aN-KIND.json", take: takeAttempt}, {Text: "aN-vV-KIND.json", take: takeAttempt}, {Text: "aN.log"},
+				{Text: "aN-KIND.json", take: takeAttempt}, {Text: "aN-vV-KIND.json", take: takeAttempt},
+				{Text: "aN.log"},
 			},
 			Document: Attempt{}, Content: contentOf(func(d *Attempt) said {
 				return said{
@@ -187,8 +192,9 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}, attemptRules...),
 		},
 		{
-			Dir: "resets", Events: []string{eventArtifact, eventReview, eventRetry}, Reads: "yes, the newest", Document: Decision{},
-			Content: contentOf((*Decision).says),
+			Dir: "resets", Events: []string{eventArtifact, eventReview, eventRetry}, Reads: "yes, the newest",
+			Document: Decision{},
+			Content:  contentOf((*Decision).says),
 			Forms: []form{{Text: "sN-aA-rR.json", take: func(x reading) bool {
 				return keep(&x.to.Resets, resetRecord{x.n, x.attempt, x.review})
 			}}},
@@ -198,7 +204,8 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			Reads: "yes", Texts: true,
 			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Questions, x.n) }}},
 			Document: Question{}, Content: contentOf(func(d *Question) said {
-				return said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID, By: d.By, At: d.CreatedAt, Brief: d}
+				return said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID, By: d.By,
+					At: d.CreatedAt, Brief: d}
 			}, questionRules...),
 		},
 		{
@@ -234,7 +241,8 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}, inputRules...),
 		},
 		{
-			Dir: "feasibility", Shown: true, Events: []string{EventGraft}, Reads: "no", Forms: []form{{Text: "fN-vV.json"}},
+			Dir: "feasibility", Shown: true, Events: []string{EventGraft}, Reads: "no",
+			Forms:   []form{{Text: "fN-vV.json"}},
 			Content: objectContent,
 		},
 		{
@@ -283,13 +291,15 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}}},
 			Document: actDocument{}, Content: contentOf(func(d *actDocument) said {
 				return said{
-					Name: "acts/" + d.ArtifactID + "-a", End: "-" + d.Kind + ".json", Task: d.TaskID, By: d.By, At: d.CreatedAt,
+					Name: "acts/" + d.ArtifactID + "-a", End: "-" + d.Kind + ".json", Task: d.TaskID, By: d.By,
+					At: d.CreatedAt,
 				}
 			}, actRules...),
 		},
 		{
 			Dir: "orders", Shown: true, Events: []string{EventDecision}, Reads: "yes",
-			Forms:    []form{{Text: "oN-dD-bB-aA.json", take: takeOrder}, {Text: "oN-dD-bB-aA-KIND.json", take: takeOrder}},
+			Forms: []form{{Text: "oN-dD-bB-aA.json", take: takeOrder},
+				{Text: "oN-dD-bB-aA-KIND.json", take: takeOrder}},
 			Document: Order{}, Content: contentOf(func(d *Order) said {
 				return said{Name: d.path(), Task: d.TaskID, By: string(d.ByTask), At: d.CreatedAt}
 			}, orderRules...),
@@ -297,14 +307,17 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 		{
 			Dir: SessionDir, OfPlan: true, Events: []string{eventPaused, eventResumed, eventCompleted},
 			Named: true, Reads: "the newest, for the session (section 8)",
-			Content: contentOf(func(d *CompletionDocument) said { return said{NoTask: true, By: d.By, At: d.CreatedAt} },
+			Content: contentOf(func(d *CompletionDocument) said {
+				return said{NoTask: true, By: d.By, At: d.CreatedAt}
+			},
 				sessionRules...),
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
 				return x.word == eventPaused || x.word == eventResumed || x.word == eventCompleted
 			}}},
 		},
 		{
-			Dir: NotesDir, OfPlan: true, Events: []string{eventArtifact, eventReview, eventAttempt, eventCompleted, eventNote},
+			Dir: NotesDir, OfPlan: true, Events: []string{eventArtifact, eventReview, eventAttempt,
+				eventCompleted, eventNote},
 			Reads: "no", Texts: true, Content: noteContent,
 			Forms: []form{{Text: "NNNN-KIND.md", take: func(x reading) bool {
 				return strings.Trim(x.word, "abcdefghijklmnopqrstuvwxyz") == ""
@@ -312,8 +325,9 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 		},
 		{
 			Dir: doctorDir, OfPlan: true, Events: []string{eventDoctor}, Reads: "no", Document: Mend{},
-			Content: contentOf(func(d *Mend) said { return said{NoTask: true, By: d.By, At: d.CreatedAt} }, doctorRules...),
-			Forms:   []form{{Text: "NAME.json"}},
+			Content: contentOf(func(d *Mend) said { return said{NoTask: true, By: d.By, At: d.CreatedAt} },
+				doctorRules...),
+			Forms: []form{{Text: "NAME.json"}},
 		},
 		{
 			Dir: PrunedDir, OfPlan: true, Events: []string{EventPruned}, Reads: "no", Document: PruneDocument{},
@@ -399,7 +413,8 @@ func (k *RecordKind) values(rest string) (values, bool) {
 	const both = halfFiles | halfArtifact | halfVerdict | halfReview
 	for i := range k.Forms {
 		f := &k.Forms[i]
-		if v, ok := f.read(rest); ok && (f.take == nil || f.take(reading{values: v, beside: both, to: &TaskRecords{}})) {
+		if v, ok := f.read(rest); ok && (f.take == nil ||
+			f.take(reading{values: v, beside: both, to: &TaskRecords{}})) {
 			return v, true
 		}
 	}

@@ -45,8 +45,8 @@ func (p *Plan) Loosens(base *Plan) Findings {
 	return fs
 }
 
-// ChecksAlone lists where p, other than base, has run lines alone judge what is not made by one. A person or a workflow may
-// say so: a model's plan would let what models make pass unread.
+// ChecksAlone lists where p, other than base, has run lines alone judge what is not made by one. A person or a
+// workflow may say so: a model's plan would let what models make pass unread.
 func (p *Plan) ChecksAlone(base *Plan) (fs Findings) {
 	alone := func(names []string, quorum int) bool {
 		return slices.Contains(names, ReviewerChecks) && max(quorum, p.Limits().Quorum) < 2
@@ -116,8 +116,8 @@ func (t *Task) loosens(held *Task) (fs Findings) {
 }
 
 func newly(path, expected, found string) Finding {
-	return Finding{Code: "loosens", Path: path, Message: "an agent's plan can't ask for less than held", Expected: expected,
-		Found: found}
+	return Finding{Code: "loosens", Path: path, Message: "an agent's plan can't ask for less than held",
+		Expected: expected, Found: found}
 }
 
 func loosened(path, bound string, is, was float64) Finding {
@@ -136,7 +136,8 @@ func (s *State) keepsDone(p *Plan) Findings {
 		fixed := gone || t.Judges != nil || t.Decides != nil
 		expected := "the task as it is, or git wf abandon " + string(t.TaskID) + " -m WHY"
 		if gone {
-			expected = "the task as it is: abandoned, it counts no more; git wf retry " + string(t.TaskID) + " takes it back"
+			expected = "the task as it is: abandoned, it counts no more; git wf retry " + string(t.TaskID) +
+				" takes it back"
 		}
 		switch {
 		case now == nil:

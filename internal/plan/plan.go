@@ -194,11 +194,13 @@ type Undo struct {
 	TaskID     TaskID `json:"task_id"`
 	ArtifactID string `json:"artifact_id"`
 	Floor      int    `json:"floor"`
-	Tips       []OID  `json:"tips,omitempty"` // of the policy's branches when it was made: it explains nothing that they have
+	// of the policy's branches when it was made: it explains nothing that they have
+	Tips []OID `json:"tips,omitempty"`
 }
 
-// How a criterion is judged. A new way is one here and in Criterion.method; in internal/plandoc, its name in schema.json
-// and its rule in validate_task.go; how internal/check/run.go judges by it; and a line of docs/format.md.
+// How a criterion is judged. A new way is one here and in Criterion.method; in internal/plandoc, its name in
+// schema.json and its rule in validate_task.go; how internal/check/run.go judges by it; and a line of
+// docs/format.md.
 const (
 	ManualReview = "manual_review"  // by a person or a reviewing agent
 	StaticCheck  = "static_check"   // its run line, in a copy of the candidate

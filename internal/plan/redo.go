@@ -75,14 +75,15 @@ func (r Review) FindsFault() bool {
 // approved.
 func (s *State) LastingVerdict(id TaskID, artifactID string) Verdict {
 	r := *s.Records.Of(id)
-	r.Reviews = slices.DeleteFunc(slices.Clone(r.Reviews), func(v ReviewRecord) bool { return v.Reviewer == reviewerOvertook })
+	r.Reviews = slices.DeleteFunc(slices.Clone(r.Reviews),
+		func(v ReviewRecord) bool { return v.Reviewer == reviewerOvertook })
 	v, _ := s.verdict(id, &r, VersionNumber(artifactID))
 	return v
 }
 
 // Impact are the tasks that new approved versions of some tasks have made again, in plan order, as the plan is now:
-// those that follow them, directly or not, and those that judge any of them. A person is asked about what a person made,
-// and what these yield stays until then. What has no approved version yet is made anyway.
+// those that follow them, directly or not, and those that judge any of them. A person is asked about what a person
+// made, and what these yield stays until then. What has no approved version yet is made anyway.
 func (s *State) Impact(ids ...TaskID) (again, asks []TaskID) {
 	changed := map[TaskID]bool{}
 	of := s.actions(ids)

@@ -12,8 +12,8 @@ import (
 // Ratings are what a reviewer gives each dimension of a rubric; nil where a dimension does not apply.
 type Ratings map[string]*float64
 
-// Scored is the score that ratings give: 100 · Σ weight·rating / (scale · Σ weight), rounded down, so that a version
-// never passes by rounding. A dimension that does not apply has no weight. Every dimension must be named.
+// Scored is the score that ratings give: 100 · Σ weight·rating / (scale · Σ weight), rounded down, so that a
+// version never passes by rounding. A dimension that does not apply has no weight. Every dimension must be named.
 func (r Rubric) Scored(given Ratings) (int, error) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, ok := r.Dimensions[name]; !ok {
@@ -98,7 +98,8 @@ func (r Review) rated(by *Rubric) error {
 	case score != r.Score:
 		return fmt.Errorf("its ratings give the score %d, not %d", score, r.Score)
 	case r.Verdict == Approved && len(vetoed) > 0:
-		return fmt.Errorf("can't be approved: %s at or below %d %%, which is a veto", strings.Join(vetoed, ", "), by.Veto)
+		return fmt.Errorf("can't be approved: %s at or below %d %%, which is a veto",
+			strings.Join(vetoed, ", "), by.Veto)
 	}
 	return nil
 }

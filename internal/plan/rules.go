@@ -100,7 +100,8 @@ func (s said) unsigned(in *Setting) string {
 	case s.Agent && in.By != "" && in.By != s.By:
 		return fmt.Sprintf("is by %s, and the event by %s", strconv.Quote(s.By), strconv.Quote(in.By))
 	}
-	return unless(!s.At.IsZero() && zone == 0 && s.At.Equal(Second(s.At)), "created_at is no time in UTC, in whole seconds")
+	return unless(!s.At.IsZero() && zone == 0 && s.At.Equal(Second(s.At)),
+		"created_at is no time in UTC, in whole seconds")
 }
 
 // elsewhere says where a document differs from its name and what lies beside it.
@@ -187,9 +188,11 @@ var reviewRules = []rule[Review]{
 					return fmt.Sprintf("criterion %s has no result", c.ID)
 				}
 			}
-			return unless(len(d.Criteria) == len(of), fmt.Sprintf("%d results for %d criteria", len(d.Criteria), len(of)))
+			return unless(len(d.Criteria) == len(of),
+				fmt.Sprintf("%d results for %d criteria", len(d.Criteria), len(of)))
 		}},
-	{"each `result` is one of those of `criteria[]`", func(d *Review, _ *Setting) string { return allResults(d.Criteria) }},
+	{"each `result` is one of those of `criteria[]`",
+		func(d *Review, _ *Setting) string { return allResults(d.Criteria) }},
 	{"what is `waived` has a waiver", func(d *Review, in *Setting) string {
 		return unless(!slices.ContainsFunc(d.Criteria, func(c CriterionResult) bool {
 			return c.Result == ResultWaived && !in.Waived(VersionNumber(d.ReviewedArtifactID), c.ID)
@@ -216,13 +219,15 @@ var reviewRules = []rule[Review]{
 			return unless(in.Since || d.accepts(in) || err == nil, fmt.Sprint(err))
 		}},
 	{"the reviewer may review the task (section 7)", func(d *Review, in *Setting) string {
-		may := in.Since || d.accepts(in) || in.State.conflicts(in.task(), *d) || in.State.MayReview(in.Task, d.Reviewer) ||
+		may := in.Since || d.accepts(in) || in.State.conflicts(in.task(), *d) ||
+			in.State.MayReview(in.Task, d.Reviewer) ||
 			d.JudgedBy != nil && in.State.judges(d.Reviewer) || d.Reviewer == reviewerOvertook && d.Verdict == Rejected
 		return unless(may, fmt.Sprintf("%s is not among its reviewers (%s)", plain.Line(d.Reviewer),
 			plain.Line(strings.Join(in.State.Reviewers(in.Task), ", "))))
 	}},
 	{"`agent` is who spoke for a seat, or judged, and is there for nobody else", func(d *Review, in *Setting) string {
-		return unless(in.Since || d.JudgedBy != nil || (d.Agent != "") == in.State.isSeat(in.Task, d.Reviewer), fmt.Sprintf(
+		fits := in.Since || d.JudgedBy != nil || (d.Agent != "") == in.State.isSeat(in.Task, d.Reviewer)
+		return unless(fits, fmt.Sprintf(
 			"a review in a seat names the role and who speaks for it; this one names %q and %q", d.Reviewer, d.Agent))
 	}},
 	{"`session` is not the one that made the version", func(d *Review, in *Setting) string {
@@ -232,7 +237,8 @@ var reviewRules = []rule[Review]{
 	}},
 	{"`self_reviewed` is there where who approves made the version", func(d *Review, in *Setting) string {
 		made := in.made(d.ReviewedArtifactID)
-		return unless(made == nil || d.SelfReviewed || d.By() != made.Agent || d.Verdict == Rejected || d.JudgedBy != nil)
+		return unless(made == nil || d.SelfReviewed || d.By() != made.Agent || d.Verdict == Rejected ||
+			d.JudgedBy != nil)
 	}},
 	{"`judged_by` names a version of the reviewer, which judges; `cause` is there with it alone",
 		func(d *Review, in *Setting) string {
@@ -254,7 +260,8 @@ var checkRules = []rule[Checked]{
 		}
 		return ""
 	}},
-	{"each `result` is one of those of `criteria[]`", func(d *Checked, _ *Setting) string { return allResults(d.Criteria) }},
+	{"each `result` is one of those of `criteria[]`",
+		func(d *Checked, _ *Setting) string { return allResults(d.Criteria) }},
 }
 
 var attemptRules = []rule[Attempt]{
@@ -309,11 +316,13 @@ var markRules = []rule[Decision]{
 }
 
 var landingRules = []rule[Landing]{
-	{"the task changes the repository", func(d *Landing, in *Setting) string { return unless(in.Since || in.changes()) }},
+	{"the task changes the repository",
+		func(d *Landing, in *Setting) string { return unless(in.Since || in.changes()) }},
 	{"there is a `branch`, and either a `commit` or a `reason`", func(d *Landing, _ *Setting) string {
 		return unless(d.Branch != "" && (d.Commit == "") != (d.Reason == ""))
 	}},
-	{"each `result` is one of those of `criteria[]`", func(d *Landing, _ *Setting) string { return allResults(d.Criteria) }},
+	{"each `result` is one of those of `criteria[]`",
+		func(d *Landing, _ *Setting) string { return allResults(d.Criteria) }},
 }
 
 const versionRule = "`schema_version` is 1"
@@ -358,7 +367,8 @@ const unsaid = "."
 // accepts reports whether a review takes a version as it is, whatever it came to (section 7).
 func (r Review) accepts(in *Setting) bool { return r.Taken() && in.State.Plan.SchemaVersion > 1 }
 
-// task is whose record it is; nil for one of the plan, or of a task that the plan does not have, which no rule is about.
+// task is whose record it is; nil for one of the plan, or of a task that the plan does not have, which no rule is
+// about.
 func (in *Setting) task() *TaskState { return in.State.Tasks[in.Task] }
 
 func (in *Setting) changes() bool { return in.task().Changes() }
@@ -433,8 +443,8 @@ var noteContent = content{
 			return nil, ""
 		}
 		n := noteRecord{}.Read(data)
-		return nil, unless(n.By != "" && !n.CreatedAt.IsZero() && strings.TrimSpace(n.Text) != "" && len(n.Text) <= maxNote,
-			"is no note of somebody's that says something, in at most 8 KiB")
+		return nil, unless(n.By != "" && !n.CreatedAt.IsZero() && strings.TrimSpace(n.Text) != "" &&
+			len(n.Text) <= maxNote, "is no note of somebody's that says something, in at most 8 KiB")
 	},
 }
 

@@ -179,8 +179,9 @@ func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 		switch {
 		case t == old:
 			p.Tasks = append(p.Tasks, &Task{
-				TaskID: t.TaskID, NodeType: Goal, Title: t.Title, Description: t.Description, ParentTaskID: t.ParentTaskID,
-				Meta: t.Meta, Context: t.Context,
+				TaskID: t.TaskID, NodeType: Goal, Title: t.Title, Description: t.Description,
+				ParentTaskID: t.ParentTaskID,
+				Meta:         t.Meta, Context: t.Context,
 			})
 			p.Tasks = append(p.Tasks, fragment.below(old, heir, base)...)
 		case t.NodeType == Check && t.ReviewTargetTaskID == leaf:
@@ -315,7 +316,9 @@ func (p *Plan) below(leaf *Task, heir TaskID, base *Plan) []*Task {
 func inherited(own, old []Criterion) []Criterion {
 	own = slices.Clone(own)
 	for _, c := range old {
-		if slices.ContainsFunc(own, func(have Criterion) bool { return have.Statement == c.Statement && have.Run == c.Run }) {
+		if slices.ContainsFunc(own, func(have Criterion) bool {
+			return have.Statement == c.Statement && have.Run == c.Run
+		}) {
 			continue
 		}
 		for n := 1; slices.ContainsFunc(own, func(have Criterion) bool {
@@ -392,8 +395,8 @@ func (p *Plan) check(action TaskID) *Task {
 // Below is the part of the plan at and below a GOAL as a plan of its own, for a review of it alone: the GOAL is its
 // root, and has those root criteria that something below it covers.
 func (p *Plan) Below(goal TaskID) *Plan {
-	part := &Plan{SchemaVersion: p.SchemaVersion, PlanID: p.PlanID, Title: p.Title, TopTask: p.TopTask, RootTaskID: goal,
-		Config: p.Config}
+	part := &Plan{SchemaVersion: p.SchemaVersion, PlanID: p.PlanID, Title: p.Title, TopTask: p.TopTask,
+		RootTaskID: goal, Config: p.Config}
 	covered := map[string]bool{}
 	in := map[TaskID]bool{goal: true}
 	for again := true; again; { // a parent may stand behind its children

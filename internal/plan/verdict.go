@@ -158,8 +158,8 @@ func (s *State) SeatFor(id TaskID, person, as string) (string, error) {
 	case len(open) == 1:
 		return open[0], nil
 	case len(open) > 1:
-		return "", &RefusedError{id, "its reviewers are roles: " + plain.Line(strings.Join(open, ", ")) + " have not spoken yet",
-			command + open[0]}
+		return "", &RefusedError{id, "its reviewers are roles: " + plain.Line(strings.Join(open, ", ")) +
+			" have not spoken yet", command + open[0]}
 	}
 	return "", nil
 }
@@ -246,7 +246,8 @@ func (r Review) Why() string {
 	if r.HasScore() {
 		return fmt.Sprintf(" (score %d)", r.Score)
 	}
-	judged := slices.DeleteFunc(slices.Clone(r.Criteria), func(c CriterionResult) bool { return c.Result == ResultNotJudged })
+	judged := slices.DeleteFunc(slices.Clone(r.Criteria),
+		func(c CriterionResult) bool { return c.Result == ResultNotJudged })
 	failed := failedMust(judged)
 	if len(failed) == 0 {
 		return ""
