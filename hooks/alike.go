@@ -185,22 +185,16 @@ func Alike(roots []string, path string) bool {
 	return false
 }
 
-// Plain is a name without what file systems ignore, in lower case: two names that some file system takes for one are
-// equal, except for the short names of NTFS.
-func Plain(name string) string { return plainName(name) }
-
-// Folded is a pattern in the case and composition of Plain.
-func Folded(pattern string) string { return fold(pattern) }
-
 // AlikeName reports whether some file system takes a name for a component of a root, or for a path that begins with it.
 func AlikeName(component, name string) bool {
 	name, _, _ = strings.Cut(name, `\`)
-	have, want := plainName(name), fold(component)
+	have, want := PlainName(name), Fold(component)
 	return have == want || shortFor(component, have)
 }
 
-// plainName removes from a name what file systems ignore.
-func plainName(name string) string {
+// PlainName is a name without what file systems ignore, in lower case: two names that some file system takes for one
+// are equal, except for the short names of NTFS.
+func PlainName(name string) string {
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(ignorable, r) {
@@ -208,11 +202,11 @@ func plainName(name string) string {
 		}
 		return r
 	}, name)
-	return fold(strings.TrimRight(name, ". "))
+	return Fold(strings.TrimRight(name, ". "))
 }
 
-// fold returns the same string for names that differ only in case or composition.
-func fold(name string) string {
+// Fold returns the same string for names that differ only in case or composition.
+func Fold(name string) string {
 	return norm.NFC.String(casefold.Of(norm.NFD.String(name)))
 }
 
@@ -237,7 +231,7 @@ func shortFor(component, name string) bool {
 // shortNames returns how the short names of a component begin, before the tilde and before the hash; ok is false if its
 // own name is short. Nobody knows how NTFS maps characters outside ASCII, so the result ends before the first one.
 func shortNames(component string) (base, hashed string, ok bool) {
-	name := fold(component)
+	name := Fold(component)
 	stem, ext := name, ""
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
 		stem, ext = name[:dot], name[dot+1:]

@@ -69,12 +69,12 @@ func (in *installer) writeDispatcher(dir string) error {
 		return err
 	}
 	for _, s := range in.specs {
-		if err := write(s.name, in.render.dispatch(s, in.originalHook(s.name))); err != nil {
+		if err := write(s.name, in.render.dispatchScript(s, in.originalHook(s.name))); err != nil {
 			return err
 		}
 	}
 	for _, name := range in.passed() {
-		if err := write(name, in.render.pass(in.originalHook(name))); err != nil {
+		if err := write(name, in.render.passScript(in.originalHook(name))); err != nil {
 			return err
 		}
 	}

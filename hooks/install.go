@@ -134,7 +134,7 @@ func (in *installer) sections(ctx context.Context) error {
 		return err
 	}
 	for _, s := range in.specs {
-		if err := in.section(s, made); err != nil {
+		if err := in.writeSection(s, made); err != nil {
 			return err
 		}
 		made = false
@@ -153,7 +153,7 @@ func (in *installer) sections(ctx context.Context) error {
 	return in.removeConfig(ctx)
 }
 
-func (in *installer) section(s spec, dirMade bool) error {
+func (in *installer) writeSection(s spec, dirMade bool) error {
 	path := filepath.Join(in.at.dir, s.name)
 	content, info, err := readHook(path)
 	if err != nil {
@@ -165,7 +165,7 @@ func (in *installer) section(s spec, dirMade bool) error {
 			made = madeDir
 		}
 		in.report.add(path, "made")
-		return writeHook(path, insert([]byte("#!/bin/sh\n"), in.render.section(s, made)), runnable)
+		return writeHook(path, insert([]byte("#!/bin/sh\n"), in.render.sectionScript(s, made)), runnable)
 	}
 	old, err := strip(content)
 	if err != nil {
@@ -175,7 +175,7 @@ func (in *installer) section(s spec, dirMade bool) error {
 	if old.found {
 		made, did = old.made, "section brought up to date"
 	}
-	next := insert(old.rest, in.render.section(s, made))
+	next := insert(old.rest, in.render.sectionScript(s, made))
 	if bytes.Equal(next, content) {
 		return nil
 	}
@@ -206,8 +206,8 @@ func (in *installer) makeDir(dir string) (bool, error) {
 	return true, nil
 }
 
-// set changes a setting of this repository and reports it.
-func (in *installer) set(ctx context.Context, scope, key, value string) error {
+// setConfig changes a setting of this repository and reports it.
+func (in *installer) setConfig(ctx context.Context, scope, key, value string) error {
 	if _, err := in.git(ctx, "config", scope, key, value); err != nil {
 		return fmt.Errorf("set %s: %w", key, err)
 	}

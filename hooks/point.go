@@ -19,8 +19,8 @@ const (
 	settingsFile = "wf/hooks.config"
 )
 
-// point makes git read its hooks from dir. A later include may override this; point then undoes everything.
-func (in *installer) point(ctx context.Context, dir string) error {
+// setHooksPath makes git read its hooks from dir. A later include may override this; point then undoes everything.
+func (in *installer) setHooksPath(ctx context.Context, dir string) error {
 	if in.at.scope == scopeWorktree {
 		return in.pointWorktree(ctx, dir)
 	}
@@ -35,7 +35,7 @@ func (in *installer) point(ctx context.Context, dir string) error {
 		return fmt.Errorf("set %s: %w", includePath, err)
 	}
 	in.report.add(hooksPath, "set to "+dir+", by "+file)
-	return in.pointed(ctx, func() error { return in.unpoint(ctx) })
+	return in.checkPointed(ctx, func() error { return in.removeInclude(ctx) })
 }
 
 // pointAnew runs point unless git already uses dir through the included file. It first undoes what an earlier version
@@ -49,7 +49,7 @@ func (in *installer) pointAnew(ctx context.Context, dir string) error {
 	} else if in.at.dispatching() {
 		return nil
 	}
-	return in.point(ctx, dir)
+	return in.setHooksPath(ctx, dir)
 }
 
 // pointWorktree sets core.hooksPath for this worktree only and remembers the old value.
@@ -60,18 +60,18 @@ func (in *installer) pointWorktree(ctx context.Context, dir string) error {
 		return fmt.Errorf("%s comes from an included file, which overrides the repository's own config: unset it there",
 			hooksPath)
 	}
-	if err := in.set(ctx, scope, previousPath, raw); err != nil {
+	if err := in.setConfig(ctx, scope, previousPath, raw); err != nil {
 		return err
 	}
-	if err := in.set(ctx, scope, hooksPath, filepath.ToSlash(dir)); err != nil {
+	if err := in.setConfig(ctx, scope, hooksPath, filepath.ToSlash(dir)); err != nil {
 		return err
 	}
 	in.report.add(hooksPath, "set to "+dir)
-	return in.pointed(ctx, func() error { return in.restore(ctx, scope) })
+	return in.checkPointed(ctx, func() error { return in.restore(ctx, scope) })
 }
 
-// pointed checks that git now uses the dispatcher, and calls undo if it does not.
-func (in *installer) pointed(ctx context.Context, undo func() error) error {
+// checkPointed checks that git now uses the dispatcher, and calls undo if it does not.
+func (in *installer) checkPointed(ctx context.Context, undo func() error) error {
 	now, err := inspect(ctx, in.git)
 	if err != nil {
 		return err
@@ -82,8 +82,8 @@ func (in *installer) pointed(ctx context.Context, undo func() error) error {
 	return nil
 }
 
-// unpoint removes the included file.
-func (in *installer) unpoint(ctx context.Context) error {
+// removeInclude removes the included file.
+func (in *installer) removeInclude(ctx context.Context) error {
 	if err := in.dropInclude(ctx); err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (in *installer) restore(ctx context.Context, scope string) error {
 		in.report.add(hooksPath, "unset")
 		return nil
 	}
-	if err := in.set(ctx, scope, hooksPath, raw); err != nil {
+	if err := in.setConfig(ctx, scope, hooksPath, raw); err != nil {
 		return err
 	}
 	in.report.add(hooksPath, "set back to "+raw)

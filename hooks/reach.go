@@ -40,7 +40,7 @@ func (s Sighting) Remember(ctx context.Context, o Options) (why string, err erro
 	}
 	var text strings.Builder
 	for _, f := range files {
-		text.WriteString(f + "\t" + seen(f) + "\n")
+		text.WriteString(f + "\t" + fileState(f) + "\n")
 	}
 	if err := os.WriteFile(s.File, []byte(text.String()), 0o666); err != nil {
 		return "", fmt.Errorf("remember that git reaches the gate: %w", err)
@@ -106,14 +106,14 @@ func (s Sighting) Stands() bool {
 	}
 	for line := range strings.Lines(string(data)) {
 		path, was, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		if seen(path) != was {
+		if fileState(path) != was {
 			return false
 		}
 	}
 	return true
 }
 
-func seen(path string) string {
+func fileState(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "none"

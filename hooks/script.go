@@ -93,8 +93,8 @@ func (r renderer) data(s spec) scriptData {
 	}
 }
 
-// section returns the marked section for a hook file; made is what the begin line records.
-func (r renderer) section(s spec, made string) string {
+// sectionScript returns the marked section for a hook file; made is what the begin line records.
+func (r renderer) sectionScript(s spec, made string) string {
 	d := r.data(s)
 	d.Begin = beginMark + " " + made + ", written by `git wf hooks install`: what follows it runs first, then the gate"
 	d.Created = made != foundFile
@@ -108,8 +108,8 @@ func (r renderer) section(s spec, made string) string {
 	return render("section.tmpl", d)
 }
 
-// dispatch returns the dispatcher's script for a hook of the gate; original is the path of the replaced hook.
-func (r renderer) dispatch(s spec, original string) string {
+// dispatchScript returns the dispatcher's script for a hook of the gate; original is the path of the replaced hook.
+func (r renderer) dispatchScript(s spec, original string) string {
 	d := r.data(s)
 	d.Begin = beginMark + " " + dispatched +
 		", written by `git wf hooks install`: the hook named below runs first, then the gate"
@@ -126,8 +126,8 @@ fi`
 	return render("dispatch.tmpl", d)
 }
 
-// pass returns the dispatcher's script for any other hook.
-func (r renderer) pass(original string) string {
+// passScript returns the dispatcher's script for any other hook.
+func (r renderer) passScript(original string) string {
 	return render("pass.tmpl", scriptData{
 		Begin: beginMark + " " + dispatched +
 			", written by `git wf hooks install`: the hook named below runs, if it is there",

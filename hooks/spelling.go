@@ -7,8 +7,6 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
-
-	"gitwf/internal/casefold"
 )
 
 // maxSpellings limits how many pathspecs one root becomes.
@@ -65,8 +63,7 @@ func addSpelling(to []string, s string) []string {
 
 // expand returns every spelling of root, or false if there are more than maxSpellings.
 func expand(root string) ([]string, bool) {
-	folded := norm.NFC.String(casefold.Of(norm.NFD.String(root)))
-	units, runes := asciiUnits(), []rune(folded)
+	units, runes := asciiUnits(), []rune(Fold(root))
 	after := make([][]string, len(runes)+1) // the spellings of what follows each position
 	after[len(runes)] = []string{""}
 	for at := len(runes) - 1; at >= 0; at-- {

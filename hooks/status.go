@@ -69,13 +69,13 @@ func (in *installer) fileStatus(s spec) (HookStatus, error) {
 // expected returns what Install would make of a hook file, and the file's mode.
 func (in *installer) expected(s spec, content []byte) ([]byte, Mode) {
 	if in.at.dispatching() {
-		return []byte(in.render.dispatch(s, in.originalHook(s.name))), ModeDispatcher
+		return []byte(in.render.dispatchScript(s, in.originalHook(s.name))), ModeDispatcher
 	}
 	old, err := strip(content)
 	if err != nil {
 		return nil, ModeSection
 	}
-	return insert(old.rest, in.render.section(s, old.made)), ModeSection
+	return insert(old.rest, in.render.sectionScript(s, old.made)), ModeSection
 }
 
 // whyAbsent says why git finds no gate where it looks.

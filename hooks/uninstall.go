@@ -100,7 +100,7 @@ func (in *installer) removeDispatcher(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := in.unpoint(ctx); err != nil {
+	if err := in.removeInclude(ctx); err != nil {
 		return err
 	}
 	dir := in.at.dispatcher()

@@ -42,7 +42,7 @@ func (p printer) teller(ctx context.Context, store *gitstore.Store, id plan.ID) 
 	}
 	added, err := store.Added(ctx, commits)
 	return func(e gitstore.LogEntry, task plan.TaskID) ([]export.Said, bool) {
-		said := talk.Of(e, added[e.Commit])
+		said := talk.Tell(e, added[e.Commit])
 		if !about(e, task) {
 			said = slices.DeleteFunc(said, func(s export.Said) bool { return s.Task != task })
 		}

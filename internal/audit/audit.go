@@ -43,9 +43,9 @@ func Plan(ctx context.Context, store *gitstore.Store, id plan.ID, o Options) ([]
 	first := auditor{ctx: ctx, store: store, id: id, options: o}
 	var a auditor
 	var auditErr error
-	tip, err := first.objects(gitstore.RefName(id), func(ctx context.Context, tip plan.OID) {
-		a = first.from(ctx, tip)
-		auditErr = a.everything()
+	tip, err := first.auditObjects(gitstore.RefName(id), func(ctx context.Context, tip plan.OID) {
+		a = first.auditorAt(ctx, tip)
+		auditErr = a.auditAll()
 	})
 	before := first.findings
 	if err != nil || tip == "" {
@@ -56,13 +56,13 @@ func Plan(ctx context.Context, store *gitstore.Store, id plan.ID, o Options) ([]
 	var absent *gitstore.AbsentError
 	switch {
 	case errors.As(auditErr, &absent) && len(before) == 0:
-		a.find("promisor", gitstore.RefName(id), absent.Hint, "%v", absent)
+		a.report("promisor", gitstore.RefName(id), absent.Hint, "%v", absent)
 	case absent != nil: // which has been said
 	case auditErr != nil:
 		return nil, auditErr
 	}
 	if err = ctx.Err(); err == nil && !damaged { // else the ref is not what it was audited at, and goes back first
-		err = a.settle()
+		err = a.setWayBack()
 	}
 	for i := range a.findings {
 		if damaged && strings.HasPrefix(a.findings[i].Mend, back) {
@@ -72,25 +72,25 @@ func Plan(ctx context.Context, store *gitstore.Store, id plan.ID, o Options) ([]
 	return append(before, a.findings...), err
 }
 
-// from is an auditor of the same plan, at a tip, that has found nothing yet.
-func (a *auditor) from(ctx context.Context, tip plan.OID) auditor {
+// auditorAt is an auditor of the same plan, at a tip, that has found nothing yet.
+func (a *auditor) auditorAt(ctx context.Context, tip plan.OID) auditor {
 	return auditor{ctx: ctx, store: a.store, id: a.id, options: a.options, tip: tip}
 }
 
-// discounted finds a plan that does not count in this repository.
-func (a *auditor) discounted() {
+// reportThrowaway finds a plan that does not count in this repository.
+func (a *auditor) reportThrowaway() {
 	if f := a.store.Discounts(a.ctx, a.id); f != nil {
-		a.find("throwaway", string(a.id), f.Hint, "%v", f)
+		a.report("throwaway", string(a.id), f.Hint, "%v", f)
 	}
 }
 
-// everything audits what a is about, whose objects are whole.
-func (a *auditor) everything() error {
+// auditAll audits what a is about, whose objects are whole.
+func (a *auditor) auditAll() error {
 	tip := string(a.tip)
 	for _, step := range []func() error{
 		func() error { return a.store.PrefetchTrees(a.ctx, tip) },
 		func() error { return a.history(tip) },
-		func() error { return a.whole(tip) },
+		func() error { return a.reportShallow(tip) },
 		a.pruned,
 	} {
 		if err := step(); err != nil {
@@ -105,7 +105,7 @@ func (a *auditor) everything() error {
 		return nil
 	}
 	if err != nil {
-		a.find("unreadable", planFile, a.goBackTo(planFile), "%v", err)
+		a.report("unreadable", planFile, a.goBackTo(planFile), "%v", err)
 		return nil
 	}
 	entries, err := a.store.ListTree(a.ctx, snap.Commit, "")
@@ -113,7 +113,7 @@ func (a *auditor) everything() error {
 		return fmt.Errorf("list the tree of %s: %w", a.id, err)
 	}
 	a.snap = snap
-	a.discounted()
+	a.reportThrowaway()
 	if a.bindings() {
 		a.floors()
 	}
@@ -127,8 +127,8 @@ const Newer = "newer"
 // newerPlan finds that a plan.json is of a later format, if the error says so.
 func (a *auditor) newerPlan(err error) bool {
 	var version *plandoc.VersionError
-	if errors.As(err, &version) && !a.many(Newer, planFile) {
-		a.find(Newer, planFile, fault.UpgradeHint, "%v", version)
+	if errors.As(err, &version) && !a.tooMany(Newer, planFile) {
+		a.report(Newer, planFile, fault.UpgradeHint, "%v", version)
 	}
 	return version != nil
 }
@@ -161,20 +161,21 @@ type auditor struct {
 // the others.
 const mostOfACode = 200
 
-func (a *auditor) find(code, place, mend, format string, args ...any) *Finding {
+func (a *auditor) report(code, place, mend, format string, args ...any) *Finding {
 	a.findings = append(a.findings, Finding{Code: code, PlanID: a.id, Place: place,
 		Message: fmt.Sprintf(format, args...), Mend: mend})
 	return &a.findings[len(a.findings)-1]
 }
 
-// many reports whether there have been enough findings of a kind; the first time, it says so.
-func (a *auditor) many(code, place string) bool {
+// tooMany reports whether there have been enough findings of a kind; the first time, it says so.
+func (a *auditor) tooMany(code, place string) bool {
 	if a.held == nil {
 		a.held = map[string]int{}
 	}
 	a.held[code]++
 	if a.held[code] == mostOfACode {
-		a.find(code, place, "git wf doctor, after these are mended", "and more of the same: no more than %d are listed",
+		a.report(code, place, "git wf doctor, after these are mended",
+			"and more of the same: no more than %d are listed",
 			mostOfACode)
 	}
 	return a.held[code] >= mostOfACode
@@ -186,11 +187,11 @@ func (a *auditor) progress(format string, args ...any) {
 	}
 }
 
-// whole reports that a shallow clone lacks the older part of a history, which was not audited.
-func (a *auditor) whole(rev string) error {
+// reportShallow reports that a shallow clone lacks the older part of a history, which was not audited.
+func (a *auditor) reportShallow(rev string) error {
 	cut, err := a.store.Cut(a.ctx, rev)
 	if err == nil && len(cut) > 0 {
-		a.find("shallow", fmt.Sprintf("%.12s", cut[0]), gitstore.Unshallow,
+		a.report("shallow", fmt.Sprintf("%.12s", cut[0]), gitstore.Unshallow,
 			"this clone is shallow: what is below this commit was not looked at")
 	}
 	return err
@@ -200,7 +201,7 @@ func (a *auditor) whole(rev string) error {
 func (a *auditor) pruned() error {
 	defer func(tip plan.OID) { a.tip = tip }(a.tip)
 	a.tip = ""
-	return a.prunes("")
+	return a.checkPrunes("")
 }
 
 // placeOf returns the part of a path that says whose it is, and whether the format knows that place.

@@ -86,10 +86,10 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 // badClaim reports a ref of claims that holds no claim: it counts as one that expired long ago. The fix deletes a blob.
 // A commit or a tree may be somebody's work, so they decide.
 func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
-	if s.many("bad-claim", r.name) {
+	if s.tooMany("bad-claim", r.name) {
 		return
 	}
-	f := s.find("bad-claim", r.name, deleteRef(r.name, r.oid), "holds no claim, and counts as expired: %s", why)
+	f := s.report("bad-claim", r.name, deleteCommand(r.name, r.oid), "holds no claim, and counts as expired: %s", why)
 	f.PlanID = id
 	if kind, err := s.store.Git(s.ctx, "cat-file", "-t", string(r.oid)); err == nil && kind == "blob" {
 		f.Fix = s.drop(r)
@@ -98,11 +98,11 @@ func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
 
 // orphan reports a claim on nothing. Deleting it harms nobody: nothing can be recorded under it.
 func (s *surroundings) orphan(r ref, id plan.ID, why string) {
-	if s.many("orphan-claim", r.name) {
+	if s.tooMany("orphan-claim", r.name) {
 		return
 	}
-	mend := deleteRef(r.name, r.oid)
-	f := s.find("orphan-claim", r.name, mend, "%s", why)
+	mend := deleteCommand(r.name, r.oid)
+	f := s.report("orphan-claim", r.name, mend, "%s", why)
 	f.PlanID = id
 	f.Fix = s.drop(r)
 }
@@ -133,10 +133,10 @@ func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
 			why += fmt.Sprintf("; its process %d is still there, and may hang", c.PID)
 		}
 	}
-	if s.many(code, r.name) {
+	if s.tooMany(code, r.name) {
 		return
 	}
-	f := s.find(code, r.name, "git wf doctor --fix", "%s", why)
+	f := s.report(code, r.name, "git wf doctor --fix", "%s", why)
 	f.PlanID = snap.ID
 	if code == "expired-claim" && runs(c) {
 		f.Mend = fmt.Sprintf("kill %d && git wf doctor --fix", c.PID)

@@ -27,8 +27,8 @@ type chain struct {
 	newer  bool            // plan.json is of a later format: what happens then, a newer program has to judge
 }
 
-// become makes p the newest plan.json.
-func (c *chain) become(p *plan.Plan) {
+// setPlan makes p the newest plan.json.
+func (c *chain) setPlan(p *plan.Plan) {
 	c.plan, c.checks, c.tasks, c.rules = p, map[plan.TaskID]plan.TaskID{}, map[plan.TaskID]bool{}, nil
 	if p == nil {
 		return
@@ -54,8 +54,9 @@ func (c *chain) hasMade(task plan.TaskID, version string) bool {
 	return ok
 }
 
-// follow makes the chain that of the commit's parent. In a history without merges that is the commit audited before it.
-func (a *auditor) follow(s *step) error {
+// followTo makes the chain that of the commit's parent. In a history without merges that is the commit audited
+// before it.
+func (a *auditor) followTo(s *step) error {
 	parent := plan.OID("")
 	if len(s.parents) > 0 {
 		parent = s.parents[0]
@@ -64,7 +65,7 @@ func (a *auditor) follow(s *step) error {
 		return nil
 	}
 	a.chain = &chain{made: map[string]bool{}}
-	a.chain.become(nil)
+	a.chain.setPlan(nil)
 	if parent == "" {
 		return nil
 	}
@@ -76,19 +77,20 @@ func (a *auditor) follow(s *step) error {
 	a.chain.newer = errors.As(err, &version)
 	if err == nil {
 		a.chain.base = snap
-		a.chain.become(snap.Plan)
+		a.chain.setPlan(snap.Plan)
 	}
 	return nil
 }
 
-// event checks that a commit is what its trailers say: one event, of a known kind, that adds what such an event adds,
-// and makes of plan.json what follows from it. It is the one judge of an event, wherever that comes from.
-func (a *auditor) event(s *step) error {
+// checkEvent checks that a commit is what its trailers say: one event, of a known kind, that adds what such an
+// event adds, and makes of plan.json what follows from it. It is the one judge of an event, wherever that comes
+// from.
+func (a *auditor) checkEvent(s *step) error {
 	kind := s.trailers["Wf-Event"]
 	bad := func(code, format string, args ...any) {
 		place := fmt.Sprintf("%.12s", s.commit)
-		if mend := a.outlaw(s.commit); !a.many(code, place) {
-			a.find(code, place, mend, format, args...)
+		if mend := a.markIllegal(s.commit); !a.tooMany(code, place) {
+			a.report(code, place, mend, format, args...)
 		}
 	}
 	if a.id == policyID {
@@ -99,7 +101,7 @@ func (a *auditor) event(s *step) error {
 	}
 	if len(s.parents) > 1 {
 		a.chain = nil
-		if a.say(string(s.commit)) {
+		if a.isNewPlace(string(s.commit)) {
 			bad("bad-merge", "merges %d histories, which no event does", len(s.parents))
 		}
 		return nil
@@ -111,26 +113,26 @@ func (a *auditor) event(s *step) error {
 		}
 		s.added[c.path] = c.status == "A"
 	}
-	if err := a.follow(s); err != nil {
+	if err := a.followTo(s); err != nil {
 		return err
 	}
 	defer func() { a.chain.at = s.commit }()
-	why, err := a.rewrite(s, kind)
+	why, err := a.checkPlanChange(s, kind)
 	if err != nil {
 		return err
 	}
 	if a.chain.newer && why == "" {
 		return nil
 	}
-	a.versions(s)
-	a.strangers(s)
+	a.noteVersions(s)
+	a.reportUnknownTasks(s)
 	if kind != plan.EventPruned {
 		a.remember(s, kind)
 	}
 	for _, c := range s.changes {
 		place := fmt.Sprintf("%.12s: %s", s.commit, c.path)
-		if ofPrune(c.path) && (kind != plan.EventPruned || len(s.parents) > 0) && !a.many("bad-prune", place) {
-			a.find("bad-prune", place, "", "only a prune, which begins a history, writes this")
+		if ofPrune(c.path) && (kind != plan.EventPruned || len(s.parents) > 0) && !a.tooMany("bad-prune", place) {
+			a.report("bad-prune", place, "", "only a prune, which begins a history, writes this")
 		}
 	}
 	switch {
@@ -147,8 +149,8 @@ func (a *auditor) event(s *step) error {
 		}
 		return nil
 	case !slices.Contains(plan.EventKinds(), kind) && onlyNewer(s, kind):
-		if place := fmt.Sprintf("%.12s", s.commit); !a.many(Newer, place) {
-			a.find(Newer, place, fault.UpgradeHint, "is an event of the kind %s, which a newer git wf wrote", kind)
+		if place := fmt.Sprintf("%.12s", s.commit); !a.tooMany(Newer, place) {
+			a.report(Newer, place, fault.UpgradeHint, "is an event of the kind %s, which a newer git wf wrote", kind)
 		}
 		return nil
 	case !slices.Contains(plan.EventKinds(), kind):
@@ -165,11 +167,11 @@ func (a *auditor) event(s *step) error {
 	if why == "" {
 		switch kind {
 		case plan.EventDecision:
-			why, err = a.orWhy(a.decided(s))
+			why, err = a.orWhy(a.checkDecision(s))
 		case plan.EventVerdicts:
-			why, err = a.orWhy(a.applied(s))
+			why, err = a.orWhy(a.checkVerdicts(s))
 		case plan.EventWaiver:
-			why, err = a.rejudged(s)
+			why, err = a.checkRejudged(s)
 		}
 		if err != nil {
 			return err
@@ -201,8 +203,8 @@ func (a *auditor) mayAddAll(s *step, kind string) string {
 	return ""
 }
 
-// say notes a place and reports whether it is new: each place is said once.
-func (a *auditor) say(place string) bool {
+// isNewPlace notes a place and reports whether it is new: each place is said once.
+func (a *auditor) isNewPlace(place string) bool {
 	if a.said[place] {
 		return false
 	}
@@ -213,8 +215,8 @@ func (a *auditor) say(place string) bool {
 	return true
 }
 
-// versions remembers the versions that a commit adds.
-func (a *auditor) versions(s *step) {
+// noteVersions remembers the versions that a commit adds.
+func (a *auditor) noteVersions(s *step) {
 	for _, c := range s.changes {
 		if task, rest, ok := plan.SplitPath(c.path); ok && c.status == "A" {
 			if v, ok := strings.CutPrefix(rest, "artifacts/"); ok && strings.HasSuffix(v, "/artifact.json") {
@@ -224,18 +226,18 @@ func (a *auditor) versions(s *step) {
 	}
 }
 
-// strangers reports records of tasks that the plan does not have. An amendment may leave a task out later.
-func (a *auditor) strangers(s *step) {
+// reportUnknownTasks reports records of tasks that the plan does not have. An amendment may leave a task out later.
+func (a *auditor) reportUnknownTasks(s *step) {
 	if a.chain.plan == nil || s.trailers["Wf-Event"] == plan.EventPruned {
 		return
 	}
 	for _, c := range s.changes {
 		task, _, ok := plan.SplitPath(c.path)
-		if !ok || c.status != "A" || a.chain.tasks[task] || !a.say(task.Dir()) {
+		if !ok || c.status != "A" || a.chain.tasks[task] || !a.isNewPlace(task.Dir()) {
 			continue
 		}
-		if mend := a.outlaw(s.commit); !a.many("unknown-task", task.Dir()) {
-			a.find("unknown-task", task.Dir(), mend, "plan.json has no task %s", task)
+		if mend := a.markIllegal(s.commit); !a.tooMany("unknown-task", task.Dir()) {
+			a.report("unknown-task", task.Dir(), mend, "plan.json has no task %s", task)
 		}
 	}
 }

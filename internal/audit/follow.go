@@ -17,10 +17,10 @@ import (
 	"gitwf/internal/plandoc"
 )
 
-// rejudged says why the review in the event of a waiver does not follow from the engine's last review of that version
-// and the waiver; "" if it does, or if there is none. Without this, a waiver would be a way to approve anything in the
-// engine's name.
-func (a *auditor) rejudged(s *step) (why string, err error) {
+// checkRejudged says why the review in the event of a waiver does not follow from the engine's last review of that
+// version and the waiver; "" if it does, or if there is none. Without this, a waiver would be a way to approve
+// anything in the engine's name.
+func (a *auditor) checkRejudged(s *step) (why string, err error) {
 	var review, waiver change
 	for _, c := range s.changes {
 		_, rest, ok := plan.SplitPath(c.path)
@@ -112,9 +112,9 @@ func (a *auditor) notFollowing(s *step, review, waiver change) (why string, err 
 	return "", nil
 }
 
-// applied says why an event does not follow from the verdicts that it applies; "" if it does. Without this, a commit
-// could approve or reject anything in a judge's name.
-func (a *auditor) applied(s *step) (why string, err error) {
+// checkVerdicts says why an event does not follow from the verdicts that it applies; "" if it does. Without this, a
+// commit could approve or reject anything in a judge's name.
+func (a *auditor) checkVerdicts(s *step) (why string, err error) {
 	snap, err := a.before(s)
 	if err != nil {
 		return "", err
@@ -134,7 +134,7 @@ func (a *auditor) applied(s *step) (why string, err error) {
 	}
 	slices.SortFunc(ev.Judges, func(x, y plan.TaskID) int { return state.Place(x) - state.Place(y) })
 	if len(ev.Judges) == 0 || string(ev.Judges[0]) != s.trailers["Wf-Task"] {
-		return "applies verdicts, and has no act of " + short(s.trailers["Wf-Task"]), nil
+		return "applies verdicts, and has no act of " + shorten(s.trailers["Wf-Task"]), nil
 	}
 	ev.Make = func(*plan.State) (reviews []plan.Review, asks []plan.Question, err error) {
 		for _, judge := range ev.Judges {
@@ -194,16 +194,16 @@ func (a *auditor) sameRecords(s *step, want []plan.Entry, of string) (string, er
 	return "", nil
 }
 
-// decided says why an event does not follow from the decision that it applies; "" if it does. Without this, a commit
-// could order, answer or end anything in the name of who decides.
-func (a *auditor) decided(s *step) (why string, err error) {
+// checkDecision says why an event does not follow from the decision that it applies; "" if it does. Without this, a
+// commit could order, answer or end anything in the name of who decides.
+func (a *auditor) checkDecision(s *step) (why string, err error) {
 	snap, err := a.before(s)
 	if err != nil {
 		return "", err
 	}
 	t := snap.State().Tasks[plan.TaskID(s.trailers["Wf-Task"])]
 	if t == nil || t.Decides == nil || t.Active == 0 {
-		return short(s.trailers["Wf-Task"]) + " decides nothing", nil
+		return shorten(s.trailers["Wf-Task"]) + " decides nothing", nil
 	}
 	made, err := export.ReadArtifact(a.ctx, a.store, snap, t.TaskID, t.Active)
 	if err != nil {
@@ -220,7 +220,7 @@ func (a *auditor) decided(s *step) (why string, err error) {
 		}
 		return d.Deciding.Findings(d.Decision).Err()
 	}
-	amends, got, why, err := a.chosen(s, t.TaskID, &ev)
+	amends, got, why, err := a.readChoices(s, t.TaskID, &ev)
 	if err != nil || why != "" {
 		return why, err
 	}
@@ -245,8 +245,8 @@ func (a *auditor) decided(s *step) (why string, err error) {
 	return a.sameRecords(s, want.Add, "the decision")
 }
 
-// chosen reads what an event may choose: when it happened, and how the plan that it brings is recorded.
-func (a *auditor) chosen(s *step, by plan.TaskID, ev *plan.ApplyDecision) (amends plan.TaskID, got *plan.Plan,
+// readChoices reads what an event may choose: when it happened, and how the plan that it brings is recorded.
+func (a *auditor) readChoices(s *step, by plan.TaskID, ev *plan.ApplyDecision) (amends plan.TaskID, got *plan.Plan,
 	why string, err error) {
 	for _, c := range s.changes {
 		task, rest, ok := plan.SplitPath(c.path)

@@ -60,7 +60,7 @@ func (a *auditor) history(revs ...string) error {
 				a.progress("%s: event %d", a.id, n)
 			}
 			for _, c := range s.changes {
-				a.recorded(c, s)
+				a.checkChange(c, s)
 			}
 			if a.gather {
 				a.added = append(a.added, s.changes...)
@@ -71,7 +71,7 @@ func (a *auditor) history(revs ...string) error {
 			if len(s.parents) == 0 {
 				a.roots = append(a.roots, s.commit)
 			}
-			return a.event(s)
+			return a.checkEvent(s)
 		})
 	}, append([]string{
 		"-c", "log.showSignature=false", "log", "-z", "--reverse", "--topo-order", "--diff-merges=separate",
@@ -164,8 +164,8 @@ func eachStep(out *bufio.Reader, fn func(*step) error) error {
 	}
 }
 
-// once are the trailers that an event has at most once.
-var once = []string{"Wf-Event", "Wf-Task", "Wf-Artifact", "Wf-Review", "Wf-Verdict", "Wf-Score", "Wf-Agent",
+// singleTrailers are the trailers that an event has at most once.
+var singleTrailers = []string{"Wf-Event", "Wf-Task", "Wf-Artifact", "Wf-Review", "Wf-Verdict", "Wf-Score", "Wf-Agent",
 	"Wf-Seat", "Wf-Criterion"}
 
 // newStep makes a step of the fields that follow a commit's id.
@@ -181,7 +181,7 @@ func newStep(commit string, f []string) *step {
 		if !ok {
 			continue
 		}
-		if _, had := s.trailers[key]; had && slices.Contains(once, key) {
+		if _, had := s.trailers[key]; had && slices.Contains(singleTrailers, key) {
 			s.twice = key
 		}
 		s.trailers[key] = value
@@ -204,12 +204,12 @@ func newChange(raw, path string) (c change, ok bool) {
 	return change{status: f[4][:1], path: path, mode: f[1], old: plan.OID(f[2]), oid: plan.OID(f[3])}, true
 }
 
-// recorded judges a commit's change of one path. A change against several parents is reported once.
-func (a *auditor) recorded(c change, s *step) {
+// checkChange judges a commit's change of one path. A change against several parents is reported once.
+func (a *auditor) checkChange(c change, s *step) {
 	commit := s.commit
 	if a.id == policyID && !policyPath(c.path) {
-		if place := fmt.Sprintf("%.12s: %s", commit, c.path); !a.many("foreign", place) {
-			a.find("foreign", place, a.outlaw(commit), "no record of a policy has this name")
+		if place := fmt.Sprintf("%.12s: %s", commit, c.path); !a.tooMany("foreign", place) {
+			a.report("foreign", place, a.markIllegal(commit), "no record of a policy has this name")
 		}
 		return
 	}
@@ -218,13 +218,13 @@ func (a *auditor) recorded(c change, s *step) {
 		return
 	}
 	place := fmt.Sprintf("%.12s: %s", commit, c.path)
-	if a.said[place] || a.many("rewritten", place) {
+	if a.said[place] || a.tooMany("rewritten", place) {
 		return
 	}
-	a.say(place)
-	mend := a.outlaw(commit)
+	a.isNewPlace(place)
+	mend := a.markIllegal(commit)
 	if mend == "" {
 		mend = "git log " + string(commit) + " -- " + shell.Word(c.path)
 	}
-	a.find("rewritten", place, mend, "the commit changes what was recorded (%s); records are written once", c.status)
+	a.report("rewritten", place, mend, "the commit changes what was recorded (%s); records are written once", c.status)
 }

@@ -39,9 +39,9 @@ func (a *auditor) remember(s *step, kind string) {
 	}
 }
 
-// judge says why a document can't be the record that it is; "" if it can. One that a prune, or what a shallow clone
-// does not have, brought is held against the plan as it is now.
-func (a *auditor) judge(d document, data []byte, entries []gitstore.TreeEntry) string {
+// checkDocument says why a document can't be the record that it is; "" if it can. One that a prune, or what a
+// shallow clone does not have, brought is held against the plan as it is now.
+func (a *auditor) checkDocument(d document, data []byte, entries []gitstore.TreeEntry) string {
 	if version := d.kind.About(strings.TrimPrefix(d.name, d.kind.Dir+"/")); version > 0 && d.task != "" {
 		if _, ok := a.snap.Records.Of(d.task).Version(version); !ok {
 			return "" // it is of nothing, which is reported
@@ -97,10 +97,10 @@ func (a *auditor) masks(c change) bool {
 // secret finds that a record of the newest tree holds what must not be recorded.
 func (a *auditor) secret(d document, data []byte, mask secret.Mask) {
 	masked, ok := mask.Record(d.path(), data)
-	if !ok || a.many("secret", d.path()) {
+	if !ok || a.tooMany("secret", d.path()) {
 		return
 	}
-	f := a.find("secret", d.path(), "git wf doctor --mask",
+	f := a.report("secret", d.path(), "git wf doctor --mask",
 		"holds what looks like a key, or the value of a variable of yours that is one")
 	if masked == nil {
 		f.Mend = ""

@@ -41,13 +41,14 @@ func (s *surroundings) pointers() error {
 		switch {
 		case err != nil && errors.Is(statErr, fs.ErrNotExist):
 		case err != nil:
-			f := s.find("bad-pointer", place, "rm "+shell.Word(file), "is no symbolic ref, so no plan is active there")
+			f := s.report("bad-pointer", place, "rm "+shell.Word(file),
+				"is no symbolic ref, so no plan is active there")
 			f.Fix = func(context.Context) (string, error) {
 				return "removed it; no plan is active there now", os.Remove(file)
 			}
 		case !strings.HasPrefix(target, planRefs) || !id.Valid() || !s.plans[id]:
 			mend := "git " + shell.Word(at) + " symbolic-ref -d " + activeRef
-			f := s.find("lost-pointer", place, mend, "stands for %s, and there is no such plan", plain.Line(target))
+			f := s.report("lost-pointer", place, mend, "stands for %s, and there is no such plan", plain.Line(target))
 			f.Fix = func(ctx context.Context) (string, error) {
 				_, err := s.store.Git(ctx, at, "symbolic-ref", "-d", activeRef)
 				return "removed it; no plan is active there now", err
@@ -90,11 +91,11 @@ func (s *surroundings) locks() {
 			return
 		}
 		st, err := os.Lstat(l.File)
-		if err != nil || s.many("stale-lock", l.File) {
+		if err != nil || s.tooMany("stale-lock", l.File) {
 			continue
 		}
 		l.Age = s.Now.Sub(st.ModTime())
-		f := s.find("stale-lock", plain.Line(l.File), "rm "+shell.Word(l.File), "%s", l.Why())
+		f := s.report("stale-lock", plain.Line(l.File), "rm "+shell.Word(l.File), "%s", l.Why())
 		if l.Ours && l.Age > gitstore.OldLock {
 			f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(l.File) }
 		}
@@ -105,11 +106,11 @@ func (s *surroundings) locks() {
 // the owner may run in another container, where we can't see it.
 func (s *surroundings) leftovers() {
 	for _, note := range s.store.DeadScratch() {
-		if s.many("scratch", note) {
+		if s.tooMany("scratch", note) {
 			continue
 		}
 		dir := gitstore.ScratchDir(note)
-		f := s.find("scratch", plain.Line(cmp.Or(dir, note)), "git wf doctor --fix",
+		f := s.report("scratch", plain.Line(cmp.Or(dir, note)), "git wf doctor --fix",
 			"left over from work on a task: its process is gone")
 		f.Fix = func(context.Context) (string, error) { return "removed it", s.store.RemoveScratch(note) }
 	}

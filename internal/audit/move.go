@@ -32,7 +32,7 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 			if err != nil {
 				return nil, err
 			}
-			a.find("moved-back", ref, mend, "%.12s does not have %.12s in its history: what was recorded "+
+			a.report("moved-back", ref, mend, "%.12s does not have %.12s in its history: what was recorded "+
 				"would be gone", next, old)
 		}
 		if !grew {
@@ -52,16 +52,16 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 		if _, err := store.PolicyAt(ctx, string(next)); gitstore.IsAbsent(err) {
 			return nil, err
 		} else if err != nil {
-			a.find("bad-policy", "policy.json", "", "%v", err)
+			a.report("bad-policy", "policy.json", "", "%v", err)
 		}
 		return a.findings, nil
 	}
 	if !a.id.Valid() {
-		a.find("bad-id", ref, "", "%q is no plan id", name)
+		a.report("bad-id", ref, "", "%q is no plan id", name)
 		return a.findings, nil
 	}
-	a.discounted()
-	if err := a.prunes(old); err != nil {
+	a.reportThrowaway()
+	if err := a.checkPrunes(old); err != nil {
 		return nil, err
 	}
 	snap, err := store.SnapshotAt(ctx, a.id, next)
@@ -72,7 +72,7 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 		return a.findings, nil
 	}
 	if err != nil {
-		a.find("unreadable", fmt.Sprintf("%.12s", next), "", "%v", err)
+		a.report("unreadable", fmt.Sprintf("%.12s", next), "", "%v", err)
 		return a.findings, nil
 	}
 	a.snap = snap
@@ -161,6 +161,6 @@ func (a *auditor) otherSide(ref string, old, next plan.OID) (string, error) {
 	if err := a.history(string(next), "^"+base); err != nil || len(a.findings) > 0 {
 		return "", err
 	}
-	return fmt.Sprintf("if that history is to count, and this one to be kept aside: %s && %s", keep(ref, old),
-		forced(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), next, old))), nil
+	return fmt.Sprintf("if that history is to count, and this one to be kept aside: %s && %s", keepCommand(ref, old),
+		withoutHooks(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), next, old))), nil
 }

@@ -15,9 +15,10 @@ import (
 	"gitwf/internal/shell"
 )
 
-// objects reads every object of the ref's history, audits the history up to its newest sound commit and returns that
-// commit, or "" if there is none. Only the last call of audit counts: others begin before a damaged object is seen.
-func (a *auditor) objects(ref string, audit func(ctx context.Context, tip plan.OID)) (plan.OID, error) {
+// auditObjects reads every object of the ref's history, audits the history up to its newest sound commit and
+// returns that commit, or "" if there is none. Only the last call of audit counts: others begin before a damaged
+// object is seen.
+func (a *auditor) auditObjects(ref string, audit func(ctx context.Context, tip plan.OID)) (plan.OID, error) {
 	a.progress("%s: looking for its objects", a.id)
 	held, err := a.store.Git(a.ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", "--", ref)
 	tip := plan.OID("")
@@ -32,7 +33,7 @@ func (a *auditor) objects(ref string, audit func(ctx context.Context, tip plan.O
 	}
 	kind, kindErr := a.store.Git(a.ctx, "cat-file", "-t", string(tip))
 	if err == nil && tip != "" && kindErr == nil && kind != "commit" {
-		a.find("not-a-commit", ref, forced(deleteRef(ref, tip)), "holds a %s, not a commit", kind)
+		a.report("not-a-commit", ref, withoutHooks(deleteCommand(ref, tip)), "holds a %s, not a commit", kind)
 		return "", nil
 	}
 	if err == nil && tip != "" {
@@ -49,7 +50,7 @@ func (a *auditor) objects(ref string, audit func(ctx context.Context, tip plan.O
 		return "", err
 	}
 	if d != nil { // else it has been mended meanwhile
-		a.damage(d)
+		a.reportDamage(d)
 		tip = d.Sound
 	}
 	if tip != "" {
@@ -78,29 +79,29 @@ func (a *auditor) verify(ref string, tip plan.OID, audit func(ctx context.Contex
 		return false, err
 	}
 	audited.Wait()
-	if err := a.promised(check, ref); err != nil || !partial {
+	if err := a.checkPromisors(check, ref); err != nil || !partial {
 		return true, err
 	}
 	audit(a.ctx, tip)
 	return true, nil
 }
 
-// promised asks, where objects were left with a remote, whether that still gives them.
-func (a *auditor) promised(check *gitstore.Check, ref string) error {
+// checkPromisors asks, where objects were left with a remote, whether that still gives them.
+func (a *auditor) checkPromisors(check *gitstore.Check, ref string) error {
 	if check.Absent == 0 {
 		return nil
 	}
 	remote, err := a.store.Unreachable(a.ctx)
 	if err != nil {
-		a.find("promisor", ref, "git fetch "+shell.Word(remote),
+		a.report("promisor", ref, "git fetch "+shell.Word(remote),
 			"%s of it are with %s alone, which does not answer: %v",
 			plain.Count(check.Absent, "object"), remote, err)
 	}
 	return a.ctx.Err()
 }
 
-// damage reports what is damaged, and the way back to what is not.
-func (a *auditor) damage(d *gitstore.Damage) {
+// reportDamage reports what is damaged, and the way back to what is not.
+func (a *auditor) reportDamage(d *gitstore.Damage) {
 	what := "the ref itself holds nonsense"
 	switch {
 	case len(d.Bad) == 0 && d.Tip != "":
@@ -113,7 +114,7 @@ func (a *auditor) damage(d *gitstore.Damage) {
 		what += ")"
 	}
 	if d.Sound == "" {
-		a.find("damaged", d.Ref, a.recover(d), "%s, and no commit of it is whole; a remote or another "+
+		a.report("damaged", d.Ref, a.recoverCommand(d), "%s, and no commit of it is whole; a remote or another "+
 			"clone may have it", what)
 		return
 	}
@@ -121,28 +122,28 @@ func (a *auditor) damage(d *gitstore.Damage) {
 	if d.After > 0 {
 		lost = fmt.Sprintf("; %s after it", plain.Count(d.After, "event"))
 	}
-	a.find("damaged", d.Ref, a.recover(d), "%s; the newest sound commit is %.12s (%s)%s", what, d.Sound,
+	a.report("damaged", d.Ref, a.recoverCommand(d), "%s; the newest sound commit is %.12s (%s)%s", what, d.Sound,
 		d.Subject, lost)
 }
 
-// recover is the command that moves a ref to its newest sound commit, and keeps what it held under another name where
-// there is something to keep. A ref that git can't even read has to make room first.
-func (a *auditor) recover(d *gitstore.Damage) string {
+// recoverCommand is the command that moves a ref to its newest sound commit, and keeps what it held under another
+// name where there is something to keep. A ref that git can't even read has to make room first.
+func (a *auditor) recoverCommand(d *gitstore.Damage) string {
 	var steps []string
 	if d.TipHere {
-		steps = append(steps, keep(d.Ref, d.Tip))
+		steps = append(steps, keepCommand(d.Ref, d.Tip))
 	}
 	if d.Tip == "" {
 		steps = append(steps, "rm "+shell.Word(a.store.CommonDir()+"/"+d.Ref))
 	}
 	switch {
 	case d.Sound == "" && d.Tip != "":
-		steps = append(steps, forced(deleteRef(d.Ref, d.Tip)))
+		steps = append(steps, withoutHooks(deleteCommand(d.Ref, d.Tip)))
 	case d.Sound != "" && d.Tip == "":
-		steps = append(steps, forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s",
+		steps = append(steps, withoutHooks(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s",
 			shell.Word(d.Ref), d.Sound)))
 	case d.Sound != "":
-		steps = append(steps, forced(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s",
+		steps = append(steps, withoutHooks(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s",
 			shell.Word(d.Ref), d.Sound, d.Tip)))
 	}
 	return strings.Join(steps, " && ")
@@ -151,17 +152,17 @@ func (a *auditor) recover(d *gitstore.Damage) string {
 // damagedRefs is where the mends of findings keep what they give up.
 const damagedRefs = "refs/workflow-damaged/"
 
-// keep is the command that keeps a commit under another name.
-func keep(ref string, tip plan.OID) string {
+// keepCommand is the command that keeps a commit under another name.
+func keepCommand(ref string, tip plan.OID) string {
 	name := strings.TrimPrefix(ref, "refs/workflow/")
 	return fmt.Sprintf("git update-ref %s %s", shell.Word(fmt.Sprintf("%s%s/%.12s", damagedRefs, name, tip)), tip)
 }
 
-func deleteRef(ref string, held plan.OID) string {
+func deleteCommand(ref string, held plan.OID) string {
 	return strings.TrimSpace("git update-ref --no-deref -d " + shell.Word(ref) + " " + string(held))
 }
 
-// back marks a mend as the way back to before a commit; settle makes the command of it.
+// back marks a mend as the way back to before a commit; setWayBack makes the command of it.
 const back = "back to before "
 
 // goBack is the mend of what a commit did wrong. Nothing can be taken out of a history, so the plan's ref has to go
@@ -188,8 +189,8 @@ func (a *auditor) goBackTo(path string) string {
 	return a.goBack(plan.OID(commit))
 }
 
-// outlaw is goBack for a commit that is no legal event.
-func (a *auditor) outlaw(commit plan.OID) string {
+// markIllegal is goBack for a commit that is no legal event.
+func (a *auditor) markIllegal(commit plan.OID) string {
 	if a.tip == "" {
 		return ""
 	}
@@ -200,20 +201,20 @@ func (a *auditor) outlaw(commit plan.OID) string {
 	return a.goBack(commit)
 }
 
-// settle makes one command of all ways back: the one to before the first commit that did something wrong. What comes
-// after goes too, so the newest commit is kept under another name.
-func (a *auditor) settle() error {
+// setWayBack makes one command of all ways back: the one to before the first commit that did something wrong. What
+// comes after goes too, so the newest commit is kept under another name.
+func (a *auditor) setWayBack() error {
 	first, err := a.firstCulprit()
 	if err != nil || first == "" {
 		return err
 	}
 	ref := gitstore.RefName(a.id)
-	command := keep(ref, a.tip) + " && "
+	command := keepCommand(ref, a.tip) + " && "
 	parent, err := a.store.Git(a.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", string(first)+"^1")
 	if err != nil || a.cut[first] {
-		command += forced(deleteRef(ref, a.tip))
+		command += withoutHooks(deleteCommand(ref, a.tip))
 	} else {
-		command += forced(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), parent, a.tip))
+		command += withoutHooks(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), parent, a.tip))
 	}
 	for i := range a.findings {
 		if strings.HasPrefix(a.findings[i].Mend, back) {
@@ -249,8 +250,9 @@ func (a *auditor) firstCulprit() (plan.OID, error) {
 	return "", nil
 }
 
-// forced lets a command of git's pass the hooks: strict mode refuses, with good reason, that a plan's ref goes back.
-func forced(command string) string {
+// withoutHooks lets a command of git's pass the hooks: strict mode refuses, with good reason, that a plan's ref
+// goes back.
+func withoutHooks(command string) string {
 	return "git -c core.hooksPath=/dev/null " + strings.TrimPrefix(command, "git ")
 }
 
@@ -265,8 +267,8 @@ func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, 
 	}
 	var b auditor
 	var historyErr error
-	tip, err := a.objects(gitstore.PolicyRef, func(ctx context.Context, tip plan.OID) {
-		b = a.from(ctx, tip)
+	tip, err := a.auditObjects(gitstore.PolicyRef, func(ctx context.Context, tip plan.OID) {
+		b = a.auditorAt(ctx, tip)
 		historyErr = b.history(string(tip))
 	})
 	if err != nil || tip == "" || len(a.findings) > 0 {
@@ -281,8 +283,8 @@ func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, 
 		return nil, errors.Join(err, ctx.Err())
 	}
 	if err != nil {
-		b.find("bad-policy", policyFile, b.goBackTo(policyFile), "%v", err)
-		return nameless(b.findings), b.settle()
+		b.report("bad-policy", policyFile, b.goBackTo(policyFile), "%v", err)
+		return nameless(b.findings), b.setWayBack()
 	}
 	more, err := PolicyMove(ctx, store, "", tip)
 	if err != nil {
@@ -291,7 +293,7 @@ func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, 
 	for _, f := range more {
 		b.policyFinding(f)
 	}
-	return nameless(b.findings), b.settle()
+	return nameless(b.findings), b.setWayBack()
 }
 
 // policyID stands for the policy where a history has a plan's id.

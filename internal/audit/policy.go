@@ -41,7 +41,7 @@ func PolicyMove(ctx context.Context, store *gitstore.Store, old, next plan.OID) 
 			by = rules
 		}
 		if len(by.Maintainers) > 0 {
-			if err := a.allowed(commit, by, by.MayChange, "not-a-maintainer", "git wf policy log"); err != nil {
+			if err := a.checkAllowed(commit, by, by.MayChange, "not-a-maintainer", "git wf policy log"); err != nil {
 				return nil, err
 			}
 		}
@@ -57,7 +57,7 @@ func PolicyMove(ctx context.Context, store *gitstore.Store, old, next plan.OID) 
 			before = rules // of a history from its beginning, the first policy is the one to judge by
 		}
 	}
-	err = a.guarded(old, next)
+	err = a.checkGuarded(old, next)
 	return a.findings, err
 }
 
@@ -69,9 +69,9 @@ func policyPath(name string) bool {
 	return name == policyFile || (dir == "waivers" || dir == "retired") && isRecord
 }
 
-// guarded finds a policy that has keys and no maintainers, unless it was so before the move: then each change would be
-// refused, also the one that mends it.
-func (a *auditor) guarded(old, next plan.OID) error {
+// checkGuarded finds a policy that has keys and no maintainers, unless it was so before the move: then each change
+// would be refused, also the one that mends it.
+func (a *auditor) checkGuarded(old, next plan.OID) error {
 	for _, commit := range []plan.OID{old, next} {
 		p, err := a.policyAt(commit)
 		if err != nil || p == nil {
@@ -79,7 +79,7 @@ func (a *auditor) guarded(old, next plan.OID) error {
 		}
 		if p.Unguarded() {
 			if commit == next {
-				a.find(codeUnguarded, policyFile, "git wf policy set --maintainer NAME",
+				a.report(codeUnguarded, policyFile, "git wf policy set --maintainer NAME",
 					"has keys and no maintainers: anybody may push a policy without the keys")
 			}
 			return nil
@@ -97,7 +97,7 @@ func (a *auditor) policyAt(commit plan.OID) (*gitstore.Policy, error) {
 	}
 	p, err := a.store.PolicyAt(a.ctx, string(commit))
 	if err != nil && a.ctx.Err() == nil && !gitstore.IsAbsent(err) {
-		a.find("bad-policy", fmt.Sprintf("%.12s: policy.json", commit), "", "%v", err)
+		a.report("bad-policy", fmt.Sprintf("%.12s: policy.json", commit), "", "%v", err)
 		return nil, nil
 	}
 	return p, err
@@ -126,15 +126,15 @@ func FourEyes(ctx context.Context, store *gitstore.Store, id plan.ID, before, co
 	for _, t := range snap.Plan.Tasks {
 		for _, rec := range snap.Records.Of(t.TaskID).Reviews {
 			if !known[gitstore.ReviewRef{Task: t.TaskID, Review: rec}] {
-				a.ownReview(t.TaskID, rec)
+				a.checkOwnReview(t.TaskID, rec)
 			}
 		}
 	}
 	return a.findings, nil
 }
 
-// ownReview finds a review by the version's own maker. The audit of the records finds what can't be read.
-func (a *auditor) ownReview(task plan.TaskID, rec plan.ReviewRecord) {
+// checkOwnReview finds a review by the version's own maker. The audit of the records finds what can't be read.
+func (a *auditor) checkOwnReview(task plan.TaskID, rec plan.ReviewRecord) {
 	rev, err := export.ReadReview(a.ctx, a.store, a.snap, task, rec)
 	if err != nil {
 		return
@@ -144,7 +144,7 @@ func (a *auditor) ownReview(task plan.TaskID, rec plan.ReviewRecord) {
 		return
 	}
 	if rev.SelfReviewed || rev.By() == made.Agent {
-		a.find("own-review", task.Dir()+"/"+rec.Dir(), "git wf review "+string(task)+" --approve, by somebody else",
+		a.report("own-review", task.Dir()+"/"+rec.Dir(), "git wf review "+string(task)+" --approve, by somebody else",
 			"%s made %s and reviewed it, but the policy wants four eyes", rev.By(), plan.VersionID(rec.Version))
 	}
 }
@@ -199,8 +199,8 @@ func Waivers(ctx context.Context, store *gitstore.Store, policy plan.OID) ([]Wai
 	return all, nil
 }
 
-// allowed finds a commit that may, by the policy, objects to: may answers by committer and signer.
-func (a *auditor) allowed(commit plan.OID, by *gitstore.Policy, may func(committer, signer string) string,
+// checkAllowed finds a commit that may, by the policy, objects to: may answers by committer and signer.
+func (a *auditor) checkAllowed(commit plan.OID, by *gitstore.Policy, may func(committer, signer string) string,
 	code, mend string) error {
 	committer, err := a.store.Git(a.ctx, "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes",
 		"--encoding=UTF-8", "--format=%cn", "--end-of-options", string(commit))
@@ -220,7 +220,7 @@ func (a *auditor) allowed(commit plan.OID, by *gitstore.Policy, may func(committ
 		why += ": " + sig.Problem
 	}
 	if why != "" {
-		a.find(code, fmt.Sprintf("%.12s", commit), mend, "%s", why)
+		a.report(code, fmt.Sprintf("%.12s", commit), mend, "%s", why)
 	}
 	return nil
 }

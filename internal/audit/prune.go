@@ -32,7 +32,7 @@ func (a *auditor) continues(old, next plan.OID) (bool, error) {
 		}
 		if !here {
 			ref := gitstore.ArchiveRefName(a.id)
-			a.find("no-archive", gitstore.RefName(a.id), fmt.Sprintf("git fetch <remote> %s:%s", ref, ref),
+			a.report("no-archive", gitstore.RefName(a.id), fmt.Sprintf("git fetch <remote> %s:%s", ref, ref),
 				"the history before the prune, up to %.12s, is not here, so nothing shows that it had "+
 					"%.12s; fetch its archive from a repository that has it", archive.Tip, old)
 			return false, nil
@@ -44,21 +44,21 @@ func (a *auditor) continues(old, next plan.OID) (bool, error) {
 	return false, nil
 }
 
-// prunes audits where the histories that were audited begin, and what was archived before. Old, if there is one, is a
-// commit up to which all was legal.
-func (a *auditor) prunes(old plan.OID) error {
+// checkPrunes audits where the histories that were audited begin, and what was archived before. Old, if there is
+// one, is a commit up to which all was legal.
+func (a *auditor) checkPrunes(old plan.OID) error {
 	for len(a.roots) > 0 {
 		root := a.roots[0]
 		a.roots = a.roots[1:] // an archived history adds where it begins itself
-		if err := a.prune(root, old); err != nil {
+		if err := a.checkPrune(root, old); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// prune audits the first commit of a history.
-func (a *auditor) prune(root, old plan.OID) error {
+// checkPrune audits the first commit of a history.
+func (a *auditor) checkPrune(root, old plan.OID) error {
 	archives, err := a.store.Archives(a.ctx, root)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func (a *auditor) prune(root, old plan.OID) error {
 		err = fmt.Errorf("it is a prune of %s", doc.PlanID)
 	}
 	if err != nil {
-		a.find("bad-prune", place, "", "%v", err)
+		a.report("bad-prune", place, "", "%v", err)
 		return nil
 	}
 	here, err := a.store.HasWhole(a.ctx, last.Tip)
@@ -93,11 +93,11 @@ func (a *auditor) prune(root, old plan.OID) error {
 	if err := a.history(revs...); err != nil {
 		return err
 	}
-	return a.exact(root, doc, place)
+	return a.checkPruneTree(root, doc, place)
 }
 
-// exact compares the tree of a prune with the one that its history yields.
-func (a *auditor) exact(root plan.OID, doc plan.PruneDocument, place string) error {
+// checkPruneTree compares the tree of a prune with the one that its history yields.
+func (a *auditor) checkPruneTree(root plan.OID, doc plan.PruneDocument, place string) error {
 	tree, err := a.store.Git(a.ctx, "rev-parse", "--verify", "--end-of-options", string(root)+"^{tree}")
 	if err != nil {
 		return err
@@ -108,9 +108,9 @@ func (a *auditor) exact(root plan.OID, doc plan.PruneDocument, place string) err
 	}
 	switch {
 	case err != nil:
-		a.find("bad-prune", place, "", "%v", err)
+		a.report("bad-prune", place, "", "%v", err)
 	case string(want) != tree:
-		a.find("bad-prune", place, "git diff "+string(doc.Archive)+" "+string(root),
+		a.report("bad-prune", place, "git diff "+string(doc.Archive)+" "+string(root),
 			"it is not what a prune of %.12s that keeps %d versions makes", doc.Archive, doc.Keep)
 	}
 	return nil
@@ -145,7 +145,7 @@ func PruneMove(ctx context.Context, store *gitstore.Store, policy *gitstore.Poli
 	for root := range strings.FieldsSeq(out) {
 		archives, err := store.Archives(ctx, plan.OID(root))
 		if err == nil && len(archives) > 0 {
-			err = a.allowed(plan.OID(root), policy, policy.MayPrune, "may-not-prune", "git wf policy show")
+			err = a.checkAllowed(plan.OID(root), policy, policy.MayPrune, "may-not-prune", "git wf policy show")
 		}
 		if err != nil {
 			return nil, err

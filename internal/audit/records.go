@@ -31,19 +31,19 @@ func (a *auditor) records(entries []gitstore.TreeEntry) error {
 		}
 		if !touched[task] {
 			touched[task] = true
-			a.names(task)
+			a.checkNames(task)
 		}
-		a.about(task, name)
+		a.checkVersion(task, name)
 	}
-	docs, err := a.sized(a.withReferred(a.documents(entries)))
+	docs, err := a.withoutTooLarge(a.withReferred(a.documents(entries)))
 	if err != nil {
 		return err
 	}
-	if err := a.read(docs, entries); err != nil {
+	if err := a.readDocuments(docs, entries); err != nil {
 		return err
 	}
-	a.misplaced(entries)
-	a.modes(entries)
+	a.reportMisplaced(entries)
+	a.checkModes(entries)
 	return nil
 }
 
@@ -52,12 +52,12 @@ func (a *auditor) bindings() (sound bool) {
 	p := a.snap.Plan
 	found := plandoc.Validate(p, policy.Floors{})
 	for _, f := range found {
-		if !a.many("bad-plan", planFile) {
-			a.find("bad-plan", planFile, a.goBackTo(planFile), "%v", f)
+		if !a.tooMany("bad-plan", planFile) {
+			a.report("bad-plan", planFile, a.goBackTo(planFile), "%v", f)
 		}
 	}
 	if p.PlanID != a.id {
-		a.find("wrong-plan", planFile, a.goBackTo(planFile), "is the plan %s, under the ref of %s", p.PlanID, a.id)
+		a.report("wrong-plan", planFile, a.goBackTo(planFile), "is the plan %s, under the ref of %s", p.PlanID, a.id)
 	}
 	return len(found) == 0
 }
@@ -75,42 +75,43 @@ func (a *auditor) floors() {
 			t = p.Task(t.ReviewTargetTaskID)
 		}
 		planning := t != nil && t.Planning() // the policy's floors are for deliverables
-		if !planning && !a.many("below-policy", planFile) {
-			a.find("below-policy", planFile,
+		if !planning && !a.tooMany("below-policy", planFile) {
+			a.report("below-policy", planFile,
 				"git wf plan -f FILE, with a plan that is strict enough; or git wf policy set, by a "+
 					"maintainer", "%v", f)
 		}
 	}
 }
 
-// names checks what the names of a task's records say about each other.
-func (a *auditor) names(task plan.TaskID) {
+// checkNames checks what the names of a task's records say about each other.
+func (a *auditor) checkNames(task plan.TaskID) {
 	dir := task.Dir()
 	r := a.snap.Records.Of(task)
 	for _, name := range r.Newer {
-		a.newer(dir + "/" + name)
+		a.reportNewer(dir + "/" + name)
 	}
 	for _, name := range r.Foreign {
-		if !a.many("foreign", dir+"/"+name) {
-			a.find("foreign", dir+"/"+name, a.goBackTo(dir+"/"+name), "no record has this name; it counts for nothing")
+		if !a.tooMany("foreign", dir+"/"+name) {
+			a.report("foreign", dir+"/"+name, a.goBackTo(dir+"/"+name),
+				"no record has this name; it counts for nothing")
 		}
 	}
 	for i, rec := range r.Artifacts {
 		if rec.Version != i+1 {
-			a.find("version-gap", dir+"/artifacts", a.goBackTo(dir+"/artifacts/"+plan.VersionID(rec.Version)),
+			a.report("version-gap", dir+"/artifacts", a.goBackTo(dir+"/artifacts/"+plan.VersionID(rec.Version)),
 				"%s follows version %d", plan.VersionID(rec.Version), i)
 		}
 	}
 	for _, n := range r.Answers {
-		if !slices.Contains(r.Questions, n) && !a.many("answer-of-nothing", dir) {
+		if !slices.Contains(r.Questions, n) && !a.tooMany("answer-of-nothing", dir) {
 			name := dir + "/" + r.AnswerPath(n)
-			a.find("answer-of-nothing", name, a.goBackTo(name), "%s asked no such question", task)
+			a.report("answer-of-nothing", name, a.goBackTo(name), "%s asked no such question", task)
 		}
 	}
 }
 
-// about finds a record about a version that there is not.
-func (a *auditor) about(task plan.TaskID, name string) {
+// checkVersion finds a record about a version that there is not.
+func (a *auditor) checkVersion(task plan.TaskID, name string) {
 	dir, rest, _ := strings.Cut(name, "/")
 	k, r := plan.KindOf(dir, false), a.snap.Records.Of(task)
 	if k == nil || path.Ext(name) != ".json" || slices.Contains(r.Foreign, name) {
@@ -121,8 +122,8 @@ func (a *auditor) about(task plan.TaskID, name string) {
 		return
 	}
 	place := recordOf(task.Dir() + "/" + name)
-	if code := strings.TrimSuffix(dir, "s") + "-of-nothing"; !a.many(code, place) {
-		a.find(code, place, a.goBackTo(place), "%s has no such version", task)
+	if code := strings.TrimSuffix(dir, "s") + "-of-nothing"; !a.tooMany(code, place) {
+		a.report(code, place, a.goBackTo(place), "%s has no such version", task)
 	}
 }
 
@@ -207,8 +208,8 @@ func (d document) rank() int {
 // mostDocument bounds a record, in bytes. The longest evidence is far below.
 const mostDocument = 32 << 20
 
-// sized finds the documents that are too large to be read, and leaves them out.
-func (a *auditor) sized(docs []document) ([]document, error) {
+// withoutTooLarge finds the documents that are too large to be read, and leaves them out.
+func (a *auditor) withoutTooLarge(docs []document) ([]document, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
@@ -224,16 +225,16 @@ func (a *auditor) sized(docs []document) ([]document, error) {
 		if sizes[d.oid] <= mostDocument {
 			return false
 		}
-		if !a.many("too-large", d.path()) {
-			a.find("too-large", d.path(), a.goBackTo(d.path()), "has %d bytes, and no record has more than %d",
+		if !a.tooMany("too-large", d.path()) {
+			a.report("too-large", d.path(), a.goBackTo(d.path()), "has %d bytes, and no record has more than %d",
 				sizes[d.oid], mostDocument)
 		}
 		return true
 	}), nil
 }
 
-// read reads all documents with one request. It compares each with its place, and looks for secrets.
-func (a *auditor) read(docs []document, entries []gitstore.TreeEntry) error {
+// readDocuments reads all documents with one request. It compares each with its place, and looks for secrets.
+func (a *auditor) readDocuments(docs []document, entries []gitstore.TreeEntry) error {
 	at := map[plan.OID][]document{}
 	oids := make([]plan.OID, 0, len(docs))
 	for _, d := range docs {
@@ -250,7 +251,7 @@ func (a *auditor) read(docs []document, entries []gitstore.TreeEntry) error {
 	err := a.store.ReadDocuments(a.ctx, a.snap, oids, func(oid plan.OID, data []byte) {
 		for _, d := range at[oid] {
 			if d.kind != nil {
-				if why := a.judge(d, data, entries); why != "" && !d.known {
+				if why := a.checkDocument(d, data, entries); why != "" && !d.known {
 					whys[d] = why
 				}
 			}
@@ -264,34 +265,34 @@ func (a *auditor) read(docs []document, entries []gitstore.TreeEntry) error {
 	}
 	for _, d := range docs {
 		if whys[d] != "" {
-			a.misfit(d, whys[d])
+			a.reportMisfit(d, whys[d])
 		}
 	}
 	return nil
 }
 
-// misfit reports a document that does not fit its place.
-func (a *auditor) misfit(d document, why string) {
+// reportMisfit reports a document that does not fit its place.
+func (a *auditor) reportMisfit(d document, why string) {
 	code, place := cmp.Or(d.kind.Finds, "bad-record"), recordOf(d.path())
 	if d.kind.Dir == "artifacts" {
 		place = d.task.Dir()
 	}
-	if !a.many(code, place) {
-		a.find(code, place, a.goBackTo(recordOf(d.path())), "%s: %s", d.name, why)
+	if !a.tooMany(code, place) {
+		a.report(code, place, a.goBackTo(recordOf(d.path())), "%s: %s", d.name, why)
 	}
 }
 
-// newer finds a record of a kind that this program does not know.
-func (a *auditor) newer(path string) {
-	if !a.many(Newer, path) {
-		a.find(Newer, path, fault.UpgradeHint,
+// reportNewer finds a record of a kind that this program does not know.
+func (a *auditor) reportNewer(path string) {
+	if !a.tooMany(Newer, path) {
+		a.report(Newer, path, fault.UpgradeHint,
 			"a record of a kind that this git wf does not know: a newer one wrote it; it is kept, and "+
 				"has no effect here")
 	}
 }
 
-// misplaced reports what is in the plan's tree where no record can be.
-func (a *auditor) misplaced(entries []gitstore.TreeEntry) {
+// reportMisplaced reports what is in the plan's tree where no record can be.
+func (a *auditor) reportMisplaced(entries []gitstore.TreeEntry) {
 	seen := map[string]bool{}
 	for _, e := range entries {
 		place, known := placeOf(e.Path)
@@ -299,38 +300,40 @@ func (a *auditor) misplaced(entries []gitstore.TreeEntry) {
 			continue
 		}
 		if plan.WrittenByNewer(e.Path) {
-			a.newer(e.Path)
+			a.reportNewer(e.Path)
 			continue
 		}
-		if a.many("foreign", place) {
+		if a.tooMany("foreign", place) {
 			continue
 		}
 		seen[place] = true
-		a.find("foreign", place, a.goBackTo(place), "no record belongs here; it counts for nothing")
+		a.report("foreign", place, a.goBackTo(place), "no record belongs here; it counts for nothing")
 	}
 }
 
-// changes reports whether a record is of a task that changes the repository, whose submodules can be part of a change.
-func (a *auditor) changes(path string) bool {
+// changesRepository reports whether a record is of a task that changes the repository, whose submodules can be part
+// of a change.
+func (a *auditor) changesRepository(path string) bool {
 	task, _, _ := plan.SplitPath(path)
 	t := a.tasks.Task(task)
 	return t != nil && t.Changes()
 }
 
-// modes reports records that are links, programs or repositories, and paths that a tree has twice.
-func (a *auditor) modes(entries []gitstore.TreeEntry) {
+// checkModes reports records that are links, programs or repositories, and paths that a tree has twice.
+func (a *auditor) checkModes(entries []gitstore.TreeEntry) {
 	for i, e := range entries {
 		if _, known := placeOf(e.Path); !known {
 			continue
 		}
 		deliverable := strings.Contains(e.Path, "/files/")
 		fine := e.Mode == "100644" || deliverable && (e.Mode == "100755" || e.Mode == "120000" || e.Mode == "160000" &&
-			a.changes(e.Path))
-		if !fine && !a.many("bad-mode", e.Path) {
-			a.find("bad-mode", e.Path, a.goBackTo(e.Path), "has the mode %s; a record is a plain file, 100644", e.Mode)
+			a.changesRepository(e.Path))
+		if !fine && !a.tooMany("bad-mode", e.Path) {
+			a.report("bad-mode", e.Path, a.goBackTo(e.Path),
+				"has the mode %s; a record is a plain file, 100644", e.Mode)
 		}
-		if i > 0 && entries[i-1].Path == e.Path && !a.many("twice", e.Path) {
-			a.find("twice", e.Path, a.goBackTo(e.Path), "is in the tree twice, and programs differ in "+
+		if i > 0 && entries[i-1].Path == e.Path && !a.tooMany("twice", e.Path) {
+			a.report("twice", e.Path, a.goBackTo(e.Path), "is in the tree twice, and programs differ in "+
 				"which one they take")
 		}
 	}

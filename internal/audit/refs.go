@@ -38,7 +38,7 @@ func Surroundings(ctx context.Context, store *gitstore.Store, o Around) ([]Findi
 	if err := s.replaced(); err != nil {
 		return nil, err
 	}
-	s.policyElsewhere()
+	s.reportRemotePolicy()
 	s.locks()
 	s.leftovers()
 	return s.findings, ctx.Err()
@@ -90,8 +90,8 @@ func (s *surroundings) ref(r ref) {
 	id, isPlan := strings.CutPrefix(r.name, planRefs)
 	switch {
 	case r.symref != "":
-		if !s.many("symbolic-ref", r.name) {
-			s.find("symbolic-ref", r.name, "git symbolic-ref -d "+shell.Word(r.name),
+		if !s.tooMany("symbolic-ref", r.name) {
+			s.report("symbolic-ref", r.name, "git symbolic-ref -d "+shell.Word(r.name),
 				"stands for %s; a plan's history has a ref of its own", r.symref)
 		}
 		return
@@ -107,8 +107,8 @@ func (s *surroundings) ref(r ref) {
 	default:
 		why = "no ref of this program begins so"
 	}
-	if !s.many("foreign-ref", r.name) {
-		s.find("foreign-ref", r.name, forced(deleteRef(r.name, r.oid)), "%s; it counts for nothing", why)
+	if !s.tooMany("foreign-ref", r.name) {
+		s.report("foreign-ref", r.name, withoutHooks(deleteCommand(r.name, r.oid)), "%s; it counts for nothing", why)
 	}
 }
 
@@ -116,8 +116,8 @@ func (s *surroundings) ref(r ref) {
 func (s *surroundings) replaced() error {
 	refs, err := Replaced(s.ctx, s.store)
 	for _, name := range refs {
-		if !s.many("replaced", name) {
-			s.find("replaced", name, "git replace -d "+shell.Word(strings.TrimPrefix(name, replaceRefs)),
+		if !s.tooMany("replaced", name) {
+			s.report("replaced", name, "git replace -d "+shell.Word(strings.TrimPrefix(name, replaceRefs)),
 				"git shows another object in place of this one, which is what was judged")
 		}
 	}
@@ -153,14 +153,14 @@ func (s *surroundings) brokenRefs() error {
 				return err
 			}
 			name := filepath.ToSlash(rel)
-			if known[name] || s.many("broken-ref", name) {
+			if known[name] || s.tooMany("broken-ref", name) {
 				return nil
 			}
 			if id := plan.ID(strings.TrimPrefix(name, planRefs)); dir == planRefs && id.Valid() {
 				s.plans[id] = true
 				return nil
 			}
-			s.find("broken-ref", name, "rm "+shell.Word(file), "the file holds no object id, and git passes over it")
+			s.report("broken-ref", name, "rm "+shell.Word(file), "the file holds no object id, and git passes over it")
 			return nil
 		})
 	}
@@ -185,8 +185,8 @@ func BrokenPlans(store *gitstore.Store, listed []gitstore.PlanRef) []plan.ID {
 	return broken
 }
 
-// policyElsewhere reports plans that are bound by no policy although a remote has one.
-func (s *surroundings) policyElsewhere() {
+// reportRemotePolicy reports plans that are bound by no policy although a remote has one.
+func (s *surroundings) reportRemotePolicy() {
 	if slices.ContainsFunc(s.all, func(r ref) bool { return r.name == gitstore.PolicyRef }) || len(s.plans) == 0 {
 		return
 	}
@@ -194,7 +194,8 @@ func (s *surroundings) policyElsewhere() {
 		fetched, ok := strings.CutPrefix(r.name, remoteRefs)
 		remote, isPolicy := strings.CutSuffix(fetched, "/policy")
 		if ok && isPolicy {
-			s.find("no-policy", r.name, fmt.Sprintf("git update-ref --create-reflog %s %s", gitstore.PolicyRef, r.oid),
+			s.report("no-policy", r.name,
+				fmt.Sprintf("git update-ref --create-reflog %s %s", gitstore.PolicyRef, r.oid),
 				"the plans here are under no policy, but %s has one", remote)
 			return
 		}

@@ -15,10 +15,10 @@ import (
 	"gitwf/internal/policy"
 )
 
-// rewrite says why a commit may not do to plan.json what it does, "" if it may or does nothing to it. What plan.json
-// must be after an event follows from the one before it and from what is recorded; the same functions of internal/plan
-// say it that make the event.
-func (a *auditor) rewrite(s *step, kind string) (why string, err error) {
+// checkPlanChange says why a commit may not do to plan.json what it does, "" if it may or does nothing to it. What
+// plan.json must be after an event follows from the one before it and from what is recorded; the same functions of
+// internal/plan say it that make the event.
+func (a *auditor) checkPlanChange(s *step, kind string) (why string, err error) {
 	at := -1
 	for i, c := range s.changes {
 		if c.path == planFile {
@@ -34,11 +34,11 @@ func (a *auditor) rewrite(s *step, kind string) (why string, err error) {
 	c := s.changes[at]
 	got, data, why, err := a.storedPlan(c)
 	if err != nil || got == nil {
-		a.chain.become(nil)
+		a.chain.setPlan(nil)
 		return why, err
 	}
-	want, why, err := a.wanted(s, kind, got)
-	a.chain.become(got)
+	want, why, err := a.expectedPlan(s, kind, got)
+	a.chain.setPlan(got)
 	if err != nil || why != "" || want == nil {
 		return why, err
 	}
@@ -82,9 +82,9 @@ func (a *auditor) storedPlan(c change) (p *plan.Plan, data []byte, why string, e
 	return p, data, "", nil
 }
 
-// wanted returns what plan.json must be after the event, or why there can be no such event; got is what it is. It is
-// nil where something else compares it.
-func (a *auditor) wanted(s *step, kind string, got *plan.Plan) (want *plan.Plan, why string, err error) {
+// expectedPlan returns what plan.json must be after the event, or why there can be no such event; got is what it
+// is. It is nil where something else compares it.
+func (a *auditor) expectedPlan(s *step, kind string, got *plan.Plan) (want *plan.Plan, why string, err error) {
 	task := plan.TaskID(s.trailers["Wf-Task"])
 	switch kind {
 	case plan.EventPruned, plan.EventDecision: // what a decision comes to is compared as a whole
@@ -179,13 +179,13 @@ func difference(got, want []byte) string {
 			b = should[i]
 		}
 		if a != b || i >= len(is) || i >= len(should) {
-			return fmt.Sprintf("line %d is %s, and should be %s", i+1, short(a), short(b))
+			return fmt.Sprintf("line %d is %s, and should be %s", i+1, shorten(a), shorten(b))
 		}
 	}
 	return "nothing"
 }
 
-func short(line string) string {
+func shorten(line string) string {
 	const most = 80
 	line = plain.Line(strings.TrimSpace(line))
 	if line == "" {

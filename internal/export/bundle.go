@@ -51,9 +51,9 @@ func keptBack(s *plan.State, ids []plan.TaskID) error {
 		"delivered: %s", plan.JoinIDs(ids))
 }
 
-// outdated says which inputs or criteria of an approved version have changed since; "" if none has, or if its task
+// staleness says which inputs or criteria of an approved version have changed since; "" if none has, or if its task
 // follows none and the criteria are the same.
-func outdated(s *plan.State, i Item, o Options) string {
+func staleness(s *plan.State, i Item, o Options) string {
 	why, known := s.Stale(i.TaskID)
 	switch {
 	case why != "" && !o.Partial && onlyStale(s, i.TaskID):
@@ -106,7 +106,7 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		Mode:          plan.PassThrough,
 		Complete:      isComplete(state),
 		Options:       o,
-		Signatures:    e.Word(),
+		Signatures:    e.SignedWord(),
 		PolicyCommit:  e.policy,
 		Items:         []Item{},
 		Files:         []File{blobFile(attributesName, []byte(attributes))},
@@ -136,9 +136,9 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 		}
 		item.Final = id == final
 		if item.CandidateID == "" {
-			item.Approvals = e.Of(id, item.ApprovedArtifactID)
+			item.Approvals = e.ApprovalsOf(id, item.ApprovedArtifactID)
 		}
-		if why := outdated(state, item, o); why != "" && item.CandidateID == "" {
+		if why := staleness(state, item, o); why != "" && item.CandidateID == "" {
 			stale = append(stale, fmt.Sprintf("%s %s (%s)", id, item.ApprovedArtifactID, why))
 		}
 		m.Items = append(m.Items, item)
@@ -162,11 +162,11 @@ func (s *Shelf) Build(ctx context.Context, e *Evidence, o Options) (*Bundle, err
 	if m.RootCriteria, err = s.Checklist(ctx, snap, state, ids); err != nil {
 		return nil, err
 	}
-	return finish(m), nil
+	return assemble(m), nil
 }
 
-// finish lists every file of the bundle except the manifest.
-func finish(m Manifest) *Bundle {
+// assemble lists every file of the bundle except the manifest.
+func assemble(m Manifest) *Bundle {
 	b := &Bundle{Manifest: m, Data: plan.Document(m)}
 	own := append([]File{blobFile(ManifestName, b.Data)}, m.Files...)
 	for _, item := range m.Items {
@@ -290,7 +290,7 @@ func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 		},
 		Tree:  a.Tree,
 		Stale: staleReason(b.snap, b.state, a),
-		Files: files(t.Task, a),
+		Files: bundleFiles(t.Task, a),
 	}
 	if candidate {
 		item.CandidateID = plan.VersionID(version)
@@ -340,8 +340,8 @@ func (b *builder) sameFiles(a plan.Artifact) error {
 	return nil
 }
 
-// files returns the bundle's files for one version.
-func files(t *plan.Task, a plan.Artifact) []File {
+// bundleFiles returns the bundle's files for one version.
+func bundleFiles(t *plan.Task, a plan.Artifact) []File {
 	all := []File{}
 	source := t.TaskID.Dir() + "/" + plan.ArtifactRecord{Version: plan.VersionNumber(a.ArtifactID)}.FilesPath() + "/"
 	for _, f := range a.Files {

@@ -124,7 +124,7 @@ func WithWaivers(b *Bundle, p *gitstore.Policy, commit plan.OID) *Bundle {
 	if len(m.Waivers) > 0 {
 		m.WaiversCommit = commit
 	}
-	return finish(m)
+	return assemble(m)
 }
 
 // Stale finds the tasks whose approved version was made from something no longer approved, and says why. Of a version

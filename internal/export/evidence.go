@@ -48,8 +48,8 @@ type Evidence struct {
 	unproven map[gitstore.ReviewRef]Unproven
 }
 
-// Word returns "signed" or "unsigned" for the approvals that count.
-func (e *Evidence) Word() string {
+// SignedWord returns "signed" or "unsigned" for the approvals that count.
+func (e *Evidence) SignedWord() string {
 	if e.Signed {
 		return "signed"
 	}
@@ -89,7 +89,7 @@ func Prove(ctx context.Context, store signer, snap *gitstore.Snapshot, policy *g
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	e.Snapshot = e.counted()
+	e.Snapshot = e.withoutUnproven()
 	return e, nil
 }
 
@@ -151,8 +151,8 @@ func unproven(ref gitstore.ReviewRef, why string) Unproven {
 	return Unproven{ref.Task, plan.VersionID(r.Version), fmt.Sprintf("r%d", r.N), plan.UnescapeName(r.Reviewer), why}
 }
 
-// counted returns the snapshot without what does not count.
-func (e *Evidence) counted() *gitstore.Snapshot {
+// withoutUnproven returns the snapshot without what does not count.
+func (e *Evidence) withoutUnproven() *gitstore.Snapshot {
 	if len(e.unproven) == 0 {
 		return e.whole
 	}
@@ -169,8 +169,8 @@ func (e *Evidence) counted() *gitstore.Snapshot {
 	return s.With(plan.Records{Tasks: tasks})
 }
 
-// Of lists the approvals of one version that count.
-func (e *Evidence) Of(task plan.TaskID, version string) []Approval {
+// ApprovalsOf lists the approvals of one version that count.
+func (e *Evidence) ApprovalsOf(task plan.TaskID, version string) []Approval {
 	if !e.Signed {
 		return nil
 	}

@@ -111,7 +111,7 @@ func TestProveAcrossMerges(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, a := range append(e.Of("IMPL-1", "v1"), e.Of("IMPL-1", "v2")...) {
+			for _, a := range append(e.ApprovalsOf("IMPL-1", "v1"), e.ApprovalsOf("IMPL-1", "v2")...) {
 				got = append(got, a.ReviewID+" "+a.SignedBy)
 				if string(a.Commit) != ours {
 					t.Errorf("%s is said to be proven by %s", a.ReviewID, a.Commit)
@@ -141,7 +141,7 @@ func TestProveOtherPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(e.Of("IMPL-1", "v1")) > 0 || len(e.Missing("IMPL-1", "v1")) != 1 {
-		t.Errorf("counted %v, not counted %v", e.Of("IMPL-1", "v1"), e.Missing("IMPL-1", "v1"))
+	if len(e.ApprovalsOf("IMPL-1", "v1")) > 0 || len(e.Missing("IMPL-1", "v1")) != 1 {
+		t.Errorf("counted %v, not counted %v", e.ApprovalsOf("IMPL-1", "v1"), e.Missing("IMPL-1", "v1"))
 	}
 }

@@ -57,7 +57,7 @@ func TestHolds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, err := holds(context.Background(), dir, entries); got != tt.want || err != nil {
+			if got, err := dirHolds(context.Background(), dir, entries); got != tt.want || err != nil {
 				t.Errorf("got %v, %v", got, err)
 			}
 		})

@@ -59,7 +59,7 @@ func (t *Talk) move(by plan.TaskID, version int) (m Move, err error) {
 		return m, err
 	}
 	d := t.decision(made)
-	m = Move{By: by, Decision: made.ArtifactID, From: who(t.s.Tasks[by].Role, made.Agent), Kind: saidFinish,
+	m = Move{By: by, Decision: made.ArtifactID, From: speakerOf(t.s.Tasks[by].Role, made.Agent), Kind: saidFinish,
 		Why: d.Reason, Time: made.CreatedAt}
 	for _, task := range t.snap.Plan.Tasks {
 		for i, o := range t.snap.Records.Of(task.TaskID).Orders {
@@ -73,15 +73,15 @@ func (t *Talk) move(by plan.TaskID, version int) (m Move, err error) {
 			for _, a := range d.Answers {
 				m.Text += fmt.Sprintf(" (answers %s %s: %s)", a.TaskID, a.QuestionID, a.Text)
 			}
-			m.Came, err = t.came(task.TaskID, i)
+			m.Came, err = t.outcome(task.TaskID, i)
 			return m, err
 		}
 	}
-	return m, t.asked(&m, version)
+	return m, t.addAsked(&m, version)
 }
 
-// asked adds what the decision asked the user, and the answer.
-func (t *Talk) asked(m *Move, version int) error {
+// addAsked adds what the decision asked the user, and the answer.
+func (t *Talk) addAsked(m *Move, version int) error {
 	docs := DocumentsOf(t.ctx, t.store, t.snap, m.By)
 	for _, a := range docs.records().Acts {
 		var doc struct {
@@ -112,8 +112,8 @@ func (t *Talk) asked(m *Move, version int) error {
 	return nil
 }
 
-// came is what came of a task's nth order, up to the next one.
-func (t *Talk) came(id plan.TaskID, n int) (came []string, err error) {
+// outcome is what came of a task's nth order, up to the next one.
+func (t *Talk) outcome(id plan.TaskID, n int) (came []string, err error) {
 	r, docs := t.snap.Records.Of(id), DocumentsOf(t.ctx, t.store, t.snap, id)
 	from, versions, attempts := r.Orders[n], math.MaxInt, math.MaxInt
 	if n+1 < len(r.Orders) {
@@ -141,7 +141,7 @@ func (t *Talk) came(id plan.TaskID, n int) (came []string, err error) {
 		if v := t.s.VersionVerdict(id, plan.VersionID(rec.Version)); v != "" {
 			text = plan.VersionID(rec.Version) + " " + strings.ToLower(string(v))
 		}
-		ruled, err := t.ruled(id, rec.Version)
+		ruled, err := t.rulings(id, rec.Version)
 		if err != nil {
 			return nil, err
 		}
@@ -150,8 +150,8 @@ func (t *Talk) came(id plan.TaskID, n int) (came []string, err error) {
 	return came, nil
 }
 
-// ruled is what a version of a judge said of what it judges.
-func (t *Talk) ruled(judge plan.TaskID, version int) (ruled []string, err error) {
+// rulings is what a version of a judge said of what it judges.
+func (t *Talk) rulings(judge plan.TaskID, version int) (ruled []string, err error) {
 	for _, id := range t.s.Judged(judge) {
 		docs := DocumentsOf(t.ctx, t.store, t.snap, id)
 		for _, rec := range t.snap.Records.Of(id).Reviews {

@@ -46,7 +46,7 @@ func Place(ctx context.Context, store *gitstore.Store, root string, b *Bundle) (
 		return false, err
 	}
 	batch := store.NewBatch()
-	tree, err := write(ctx, batch, b)
+	tree, err := writeObjects(ctx, batch, b)
 	if err != nil {
 		return false, err
 	}
@@ -88,8 +88,8 @@ func checkDirs(top, dir string) error {
 	return nil
 }
 
-// write writes the objects that only the bundle has, and its tree.
-func write(ctx context.Context, batch *gitstore.Batch, b *Bundle) (plan.OID, error) {
+// writeObjects writes the objects that only the bundle has, and its tree.
+func writeObjects(ctx context.Context, batch *gitstore.Batch, b *Bundle) (plan.OID, error) {
 	if _, _, err := batch.AddFiles(map[string][]byte{ManifestName: b.Data,
 		attributesName: []byte(attributes)}); err != nil {
 		return "", err
@@ -110,7 +110,7 @@ func placeFiles(ctx context.Context, store *gitstore.Store, tree plan.OID, entri
 	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(old)); err != nil {
 		return false, err
 	}
-	if same, err := holds(ctx, target, entries); err != nil || same {
+	if same, err := dirHolds(ctx, target, entries); err != nil || same {
 		return false, err
 	}
 	if err := os.MkdirAll(fresh, 0o777); err != nil {
@@ -171,10 +171,10 @@ func stage(ctx context.Context, store *gitstore.Store, dir string, entries []git
 	return true, nil
 }
 
-// holds reports whether a directory has exactly the files of the entries, with their content and what git keeps of
+// dirHolds reports whether a directory has exactly the files of the entries, with their content and what git keeps of
 // their mode. It compares names first: if one is missing, it reads nothing.
-func holds(ctx context.Context, dir string, entries []gitstore.TreeEntry) (bool, error) {
-	modes, err := describe(dir)
+func dirHolds(ctx context.Context, dir string, entries []gitstore.TreeEntry) (bool, error) {
+	modes, err := listModes(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -182,13 +182,13 @@ func holds(ctx context.Context, dir string, entries []gitstore.TreeEntry) (bool,
 		return false, err
 	}
 	for _, e := range entries {
-		if mode, ok := modes[e.Path]; !ok || mode != kept(e.Mode) {
+		if mode, ok := modes[e.Path]; !ok || mode != visibleMode(e.Mode) {
 			return false, nil
 		}
 	}
 	progress := gitstore.Track(ctx, "Comparing files", len(entries))
 	for _, e := range entries {
-		oid, err := blobOf(filepath.Join(dir, filepath.FromSlash(e.Path)), e.Mode, progress)
+		oid, err := hashFile(filepath.Join(dir, filepath.FromSlash(e.Path)), e.Mode, progress)
 		if err != nil || oid != e.OID {
 			return false, err
 		}
@@ -197,9 +197,9 @@ func holds(ctx context.Context, dir string, entries []gitstore.TreeEntry) (bool,
 	return true, nil
 }
 
-// describe maps each file below a directory, by its path with slashes, to the mode that git would give it; "" if git
+// listModes maps each file below a directory, by its path with slashes, to the mode that git would give it; "" if git
 // does not track such a file.
-func describe(dir string) (map[string]string, error) {
+func listModes(dir string) (map[string]string, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -228,16 +228,16 @@ func modeOf(m fs.FileMode) string {
 	return "100644"
 }
 
-// kept returns what the file system shows of a mode: Windows has no executable bit.
-func kept(mode string) string {
+// visibleMode returns what the file system shows of a mode: Windows has no executable bit.
+func visibleMode(mode string) string {
 	if runtime.GOOS == "windows" && mode == "100755" {
 		return "100644"
 	}
 	return mode
 }
 
-// blobOf returns the object id that a file has as a blob.
-func blobOf(name, mode string, progress *gitstore.Tracker) (plan.OID, error) {
+// hashFile returns the object id that a file has as a blob.
+func hashFile(name, mode string, progress *gitstore.Tracker) (plan.OID, error) {
 	var content io.Reader
 	var size int64
 	if mode == "120000" {

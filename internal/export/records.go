@@ -177,15 +177,15 @@ func Sides(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, 
 	case t.Changes() && len(versions) == 1:
 		return store.ChangeSides(ctx, now.Files)
 	case t.Changes():
-		return results(ctx, store, snap, t, before, now)
+		return resultTrees(ctx, store, snap, t, before, now)
 	case first == 0:
 		return gitstore.EmptyTree, now.Files, nil
 	}
 	return before.Files, now.Files, nil
 }
 
-// results are the trees that two versions of a change lead to.
-func results(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState,
+// resultTrees are the trees that two versions of a change lead to.
+func resultTrees(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState,
 	versions ...plan.ArtifactRecord) (plan.OID, plan.OID, error) {
 	var after, own [2]plan.OID
 	here := true

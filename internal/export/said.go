@@ -43,16 +43,16 @@ const theUser = "user"
 func (s Said) String() string {
 	to := ""
 	if s.To != "" {
-		to = arrow + speaker(s.To)
+		to = arrow + safeName(s.To)
 	}
-	return speaker(s.From) + to + ": " + plain.Line(strings.Join(strings.Fields(s.Text), " "))
+	return safeName(s.From) + to + ": " + plain.Line(strings.Join(strings.Fields(s.Text), " "))
 }
 
 // arrow stands between who speaks and who is spoken to.
 const arrow = " → "
 
-// speaker is a name, without what would make it look like somebody who speaks to another.
-func speaker(name string) string {
+// safeName is a name, without what would make it look like somebody who speaks to another.
+func safeName(name string) string {
 	return strings.ReplaceAll(plain.Line(name), strings.TrimSpace(arrow), "-")
 }
 
@@ -83,9 +83,9 @@ func TalkOf(ctx context.Context, store reader, snap *gitstore.Snapshot) *Talk {
 	return t
 }
 
-// Of is what an event says, from the records that it added. A record that can't be read says nothing, and an event
+// Tell is what an event says, from the records that it added. A record that can't be read says nothing, and an event
 // whose records say nothing is told by its subject.
-func (t *Talk) Of(e gitstore.LogEntry, added []string) []Said {
+func (t *Talk) Tell(e gitstore.LogEntry, added []string) []Said {
 	var all []Said
 	for _, name := range added {
 		all = append(all, t.record(e, name)...)
@@ -141,8 +141,8 @@ func (t *Talk) read(name string, v any) bool {
 	return readJSON(t.ctx, t.store, t.snap.Commit, name, v) == nil
 }
 
-// who is a role with who speaks for it; of a task without a role, who does it.
-func who(role, agent string) string {
+// speakerOf is a role with who speaks for it; of a task without a role, who does it.
+func speakerOf(role, agent string) string {
 	switch {
 	case role == "" || role == agent:
 		return agent
@@ -158,7 +158,7 @@ func (t *Talk) maker(task *plan.TaskState, version int) string {
 	if err != nil {
 		return task.Role
 	}
-	return who(task.Role, made.Agent)
+	return speakerOf(task.Role, made.Agent)
 }
 
 // decision is what a version of a deciding task decides; the zero value for what can't be read.
@@ -180,7 +180,8 @@ func (t *Talk) handIn(task *plan.TaskState, name string) []Said {
 	if !t.read(name, &made) || made.TaskID != task.TaskID {
 		return nil
 	}
-	said := Said{From: who(task.Role, made.Agent), To: strings.Join(t.s.Seats(task.TaskID), ", "), Kind: saidHandIn,
+	said := Said{From: speakerOf(task.Role, made.Agent), To: strings.Join(t.s.Seats(task.TaskID), ", "),
+		Kind: saidHandIn,
 		Task: task.TaskID, Text: fmt.Sprintf("hands in %s %s", task.TaskID, made.ArtifactID)}
 	if made.Summary != "" {
 		said.Text += ": " + made.Summary
@@ -211,7 +212,7 @@ func (t *Talk) verdict(task *plan.TaskState, name string) []Said {
 	}
 	from := r.Who()
 	if judge := t.s.Tasks[plan.TaskID(r.Reviewer)]; judge != nil && r.JudgedBy != nil {
-		from = who(judge.Role, r.Agent)
+		from = speakerOf(judge.Role, r.Agent)
 	}
 	said := Said{From: from, To: t.maker(task, plan.VersionNumber(r.ReviewedArtifactID)), Kind: saidVerdict,
 		Task: task.TaskID, Text: fmt.Sprintf("rejects %s %s", task.TaskID, r.ReviewedArtifactID)}
@@ -258,7 +259,7 @@ func (t *Talk) failure(task *plan.TaskState, name string) []Said {
 	if !t.read(name, &a) {
 		return nil
 	}
-	from := who(task.Role, a.Agent)
+	from := speakerOf(task.Role, a.Agent)
 	if a.TaskID != task.TaskID { // of its CHECK
 		from = a.Agent
 	}
@@ -286,7 +287,7 @@ func (t *Talk) order(task *plan.TaskState, name string) []Said {
 	if by := t.s.Tasks[o.ByTask]; by != nil {
 		said.From = by.Role
 		if made, err := ReadArtifact(t.ctx, t.store, t.snap, o.ByTask, plan.VersionNumber(o.Decision)); err == nil {
-			said.From = who(by.Role, made.Agent)
+			said.From = speakerOf(by.Role, made.Agent)
 			if why := t.decision(made).Reason; why != "" && why != o.Text {
 				said.Text += " (because " + why + ")"
 			}
@@ -300,7 +301,7 @@ func (t *Talk) question(task *plan.TaskState, name string) []Said {
 	if !t.read(name, &q) || q.TaskID != task.TaskID {
 		return nil
 	}
-	said := Said{From: who(task.Role, q.By), To: theUser, Kind: saidQuestion, Task: task.TaskID,
+	said := Said{From: speakerOf(task.Role, q.By), To: theUser, Kind: saidQuestion, Task: task.TaskID,
 		Text: fmt.Sprintf("asks, as %s %s: %s", task.TaskID, q.QuestionID, q.Question)}
 	if by := t.orders[task.TaskID]; by != "" {
 		said.To = by + ", " + theUser
@@ -331,9 +332,9 @@ func (t *Talk) answer(e gitstore.LogEntry, task *plan.TaskState, name string) []
 	}
 	from := a.By
 	if by := t.s.Tasks[plan.TaskID(e.Trailers["Wf-Task"])]; by != nil && by.Decides != nil {
-		from = who(by.Role, a.By)
+		from = speakerOf(by.Role, a.By)
 	}
-	return []Said{{From: from, To: who(task.Role, asked.By), Kind: saidAnswer, Task: task.TaskID,
+	return []Said{{From: from, To: speakerOf(task.Role, asked.By), Kind: saidAnswer, Task: task.TaskID,
 		Text: fmt.Sprintf("answers %s %s: %s", task.TaskID, a.QuestionID, given)}}
 }
 
@@ -343,7 +344,7 @@ func (t *Talk) finish(task *plan.TaskState, rest string) []Said {
 	if err != nil {
 		return nil
 	}
-	return []Said{{From: who(task.Role, made.Agent), Kind: saidFinish, Task: task.TaskID,
+	return []Said{{From: speakerOf(task.Role, made.Agent), Kind: saidFinish, Task: task.TaskID,
 		Text: "finishes: " + t.decision(made).Reason}}
 }
 
@@ -361,7 +362,7 @@ func (t *Talk) note(name string) []Said {
 		if id, _, _ := strings.Cut(n.Of, " "); t.s.Tasks[plan.TaskID(id)] != nil {
 			said.Task = plan.TaskID(id)
 			if check := t.s.Tasks[said.Task]; check.NodeType != plan.Check {
-				said.From = who(check.Role, n.By)
+				said.From = speakerOf(check.Role, n.By)
 			}
 		}
 		if said.From == "" {

@@ -45,22 +45,22 @@ func (s *Shelf) fill(ctx context.Context, snap *gitstore.Snapshot, versions []Ve
 	var artifacts, reviews, trees []plan.OID
 	for _, v := range versions {
 		oid := snap.Document(v.TaskID, plan.ArtifactRecord{Version: v.Number}.Path())
-		if oid != "" && !has(s.artifacts, oid) {
+		if oid != "" && !onShelf(s.artifacts, oid) {
 			artifacts = append(artifacts, oid)
 		}
 		if rec, ok := newestApproval(snap, v.TaskID, v.Number); ok {
-			if oid := snap.Document(v.TaskID, rec.Path()); oid != "" && !has(s.reviews, oid) {
+			if oid := snap.Document(v.TaskID, rec.Path()); oid != "" && !onShelf(s.reviews, oid) {
 				reviews = append(reviews, oid)
 			}
 		}
-		if rec, ok := snap.Records.Of(v.TaskID).Version(v.Number); ok && !has(s.trees, rec.Files) {
+		if rec, ok := snap.Records.Of(v.TaskID).Version(v.Number); ok && !onShelf(s.trees, rec.Files) {
 			trees = append(trees, rec.Files)
 		}
 	}
-	if err := s.store.ReadDocuments(ctx, snap, artifacts, put(s.artifacts)); err != nil {
+	if err := s.store.ReadDocuments(ctx, snap, artifacts, shelveParsed(s.artifacts)); err != nil {
 		return err
 	}
-	if err := s.store.ReadDocuments(ctx, snap, reviews, put(s.reviews)); err != nil {
+	if err := s.store.ReadDocuments(ctx, snap, reviews, shelveParsed(s.reviews)); err != nil {
 		return err
 	}
 	lists, err := s.store.ListTrees(ctx, trees)
@@ -73,13 +73,13 @@ func (s *Shelf) fill(ctx context.Context, snap *gitstore.Snapshot, versions []Ve
 	return nil
 }
 
-func has[V any](shelf map[plan.OID]V, oid plan.OID) bool {
+func onShelf[V any](shelf map[plan.OID]V, oid plan.OID) bool {
 	_, ok := shelf[oid]
 	return ok
 }
 
-// put returns a function that puts a document on the shelf if it parses.
-func put[V any](shelf map[plan.OID]V) func(plan.OID, []byte) {
+// shelveParsed returns a function that puts a document on the shelf if it parses.
+func shelveParsed[V any](shelf map[plan.OID]V) func(plan.OID, []byte) {
 	return func(oid plan.OID, data []byte) {
 		var v V
 		if json.Unmarshal(data, &v) == nil {

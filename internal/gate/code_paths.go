@@ -87,7 +87,7 @@ func alikePart(part, name string) bool {
 	if !strings.ContainsAny(part, `*?[\`) {
 		return hooks.AlikeName(part, name)
 	}
-	return glob.Match(hooks.Folded(part), hooks.Plain(name))
+	return glob.Match(hooks.Fold(part), hooks.PlainName(name))
 }
 
 // skips reports whether nothing at or below a path can be protected.

@@ -46,9 +46,9 @@ func (c *code) report(ctx context.Context, d *coded, o *outcome, r *Report) erro
 		}
 		l := Landed{
 			Commit: d.commit, PlanID: s.plan, TaskID: s.task, Version: plan.VersionID(s.version), Reverted: s.back,
-			Signatures: s.evidence.Word(), change: s.change,
+			Signatures: s.evidence.SignedWord(), change: s.change,
 		}
-		for _, a := range s.evidence.Of(s.task, l.Version) {
+		for _, a := range s.evidence.ApprovalsOf(s.task, l.Version) {
 			l.SignedBy = append(l.SignedBy, a.SignedBy)
 		}
 		slices.Sort(l.SignedBy)

@@ -347,7 +347,7 @@ func (c *bundleCase) judge(ctx context.Context, r *Report) error {
 	c.waivedCriteria(want)
 	c.bundle = &Bundle{
 		PlanID: c.planID(), PlanCommit: manifest.PlanCommit, Complete: manifest.Complete,
-		Older: older, Signatures: evidence.Word(), SignedBy: signers(want, evidence), Files: len(want.Entries),
+		Older: older, Signatures: evidence.SignedWord(), SignedBy: signers(want, evidence), Files: len(want.Entries),
 		Archive: archive, Overturned: c.past,
 	}
 	return nil

@@ -129,7 +129,7 @@ func mendApproval(task plan.TaskID) string {
 func signers(b *export.Bundle, e *export.Evidence) []string {
 	var names []string
 	for _, item := range b.Manifest.Items {
-		for _, a := range e.Of(item.TaskID, item.Version()) {
+		for _, a := range e.ApprovalsOf(item.TaskID, item.Version()) {
 			names = append(names, a.SignedBy)
 		}
 	}

@@ -61,11 +61,11 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 	a := &appending{s: s, id: id, ref: ref, now: o.Now, claim: o.Claim, batch: o.Batch, view: s.viewFor(ev),
 		nextOf: o.Next}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
-		base, err := a.base(ctx, o.Create)
+		base, err := a.baseSnapshot(ctx, o.Create)
 		if err != nil {
 			return commitInfo{}, plan.Change{}, err
 		}
-		change, err := apply(ev, base)
+		change, err := decideEvent(ev, base)
 		return commitInfo{oid: base.Commit, tree: base.Tree}, change, err
 	}
 	if !o.Create {
@@ -77,12 +77,12 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 // viewFor is the view that an event needs.
 func (s *Store) viewFor(ev plan.Event) view {
 	if task, ok := plan.About(ev); ok {
-		return s.nearOf(task)
+		return s.nearTask(task)
 	}
-	return s.whole
+	return s.wholePlan
 }
 
-func apply(ev plan.Event, to *Snapshot) (plan.Change, error) {
+func decideEvent(ev plan.Event, to *Snapshot) (plan.Change, error) {
 	if err := to.State().Admits(ev); err != nil {
 		return plan.Change{}, err
 	}
@@ -139,7 +139,7 @@ type recorded struct {
 func (a *appending) appended(ctx context.Context) (*Appended, error) {
 	done, err := a.run(ctx)
 	if err == nil && done.known == nil {
-		done.known, err = a.s.read(context.WithoutCancel(ctx), a.id, done.commit)
+		done.known, err = a.s.readKnown(context.WithoutCancel(ctx), a.id, done.commit)
 	}
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (a *appending) run(ctx context.Context) (done recorded, err error) {
 	if a.person, err = a.s.Person(ctx); err != nil {
 		return done, err
 	}
-	unlock, err := a.queue(ctx)
+	unlock, err := a.enqueue(ctx)
 	if err != nil {
 		return done, err
 	}
@@ -173,7 +173,7 @@ func (a *appending) run(ctx context.Context) (done recorded, err error) {
 	defer unlock()
 	for {
 		mark := len(a.batch.order)
-		err := a.once(ctx)
+		err := a.tryOnce(ctx)
 		if err != nil && a.done.commit.oid == "" {
 			a.batch.rollback(mark)
 		}
@@ -187,8 +187,8 @@ func (a *appending) run(ctx context.Context) (done recorded, err error) {
 	}
 }
 
-// once tries to append the event, and those that wait behind it, to the current tip.
-func (a *appending) once(ctx context.Context) error {
+// tryOnce tries to append the event, and those that wait behind it, to the current tip.
+func (a *appending) tryOnce(ctx context.Context) error {
 	s := a.s
 	tip, change, err := a.decide(ctx)
 	if err != nil {
@@ -216,13 +216,13 @@ func (a *appending) once(ctx context.Context) error {
 	for i, e := range group {
 		batches[i] = e.batch
 	}
-	if err := s.finish(false, batches...); err != nil {
+	if err := s.flushBatches(false, batches...); err != nil {
 		if len(group) > 1 {
 			err = errMoved // the failure may not concern the first event
 		}
 		return err
 	}
-	if err := a.move(ctx, tip, group, batches); err != nil {
+	if err := a.moveRef(ctx, tip, group, batches); err != nil {
 		return err
 	}
 	// From here on the events have happened: cancelling can no longer undo them.
@@ -254,13 +254,13 @@ type built struct {
 func (a *appending) build(ctx context.Context, tip commitInfo, change plan.Change) (*built, error) {
 	e := &built{appending: a}
 	if a.claim != nil {
-		end, err := a.held(ctx)
+		end, err := a.claimEnd(ctx)
 		if err != nil {
 			return nil, err
 		}
 		e.ends = append(e.ends, end)
 	}
-	tree, parent, err := a.result(ctx, tip, change)
+	tree, parent, err := a.buildTree(ctx, tip, change)
 	if err != nil {
 		return nil, err
 	}
@@ -271,9 +271,9 @@ func (a *appending) build(ctx context.Context, tip commitInfo, change plan.Chang
 	return e, a.batch.write(ctx)
 }
 
-// held returns the change that deletes the claim. It assumes that the claim is unchanged; if it is not, git refuses the
-// transaction and we look again.
-func (a *appending) held(ctx context.Context) (refChange, error) {
+// claimEnd returns the change that deletes the claim. It assumes that the claim is unchanged; if it is not, git
+// refuses the transaction and we look again.
+func (a *appending) claimEnd(ctx context.Context) (refChange, error) {
 	if a.again {
 		held, ref, err := a.s.ownClaim(ctx, a.id, *a.claim)
 		return refChange{ref: ref, old: held.oid}, err
@@ -286,8 +286,8 @@ func (a *appending) held(ctx context.Context) (refChange, error) {
 	return refChange{ref: ref, old: plan.OID(plumbing.ComputeHash(plumbing.BlobObject, data).String())}, err
 }
 
-// base is the snapshot that an event applies to; for a new plan it has no commit.
-func (a *appending) base(ctx context.Context, create bool) (*Snapshot, error) {
+// baseSnapshot is the snapshot that an event applies to; for a new plan it has no commit.
+func (a *appending) baseSnapshot(ctx context.Context, create bool) (*Snapshot, error) {
 	if create {
 		_, err := a.s.commit(ctx, a.ref)
 		switch {
@@ -301,8 +301,8 @@ func (a *appending) base(ctx context.Context, create bool) (*Snapshot, error) {
 	return a.s.readNamed(ctx, a.id, a.ref, a.view)
 }
 
-// move moves the plan's ref from the tip to the group's newest commit, or finds out why git did not.
-func (a *appending) move(ctx context.Context, tip commitInfo, group []*built, batches []*Batch) error {
+// moveRef moves the plan's ref from the tip to the group's newest commit, or finds out why git did not.
+func (a *appending) moveRef(ctx context.Context, tip commitInfo, group []*built, batches []*Batch) error {
 	newest := group[len(group)-1].commit.oid
 	// git updates refs in this order, one after the other.
 	changes := append(slices.Clone(a.also), refChange{a.ref, tip.oid, newest})

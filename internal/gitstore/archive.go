@@ -42,7 +42,7 @@ func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) 
 	if err != nil {
 		return fail(err)
 	}
-	a := &appending{s: s, id: id, ref: ref, now: now, view: s.whole}
+	a := &appending{s: s, id: id, ref: ref, now: now, view: s.wholePlan}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
 		tip, err := s.commit(ctx, ref)
 		if err != nil {
@@ -54,7 +54,7 @@ func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) 
 			return commitInfo{}, plan.Change{}, err
 		}
 		done, a.begins = p.doc, p.write
-		a.also, err = a.archive(ctx, tip)
+		a.also, err = a.archiveChanges(ctx, tip)
 		return tip, p.doc.Change(), err
 	}
 	pruned, err := a.appended(ctx)
@@ -95,8 +95,9 @@ func (a *appending) stillApplies(ctx context.Context) error {
 	return nil
 }
 
-// result returns the tree of the event's commit and its parent.
-func (a *appending) result(ctx context.Context, tip commitInfo, change plan.Change) (tree, parent plan.OID, err error) {
+// buildTree returns the tree of the event's commit and its parent.
+func (a *appending) buildTree(ctx context.Context, tip commitInfo, change plan.Change) (tree, parent plan.OID,
+	err error) {
 	if a.begins != nil {
 		tree, err = a.begins(ctx, a.batch)
 		return tree, "", err
@@ -105,9 +106,10 @@ func (a *appending) result(ctx context.Context, tip commitInfo, change plan.Chan
 	return tree, tip.oid, err
 }
 
-// archive moves the archive's ref to a commit that reaches the history up to the tip and the existing archive. It moves
-// before the plan's ref because git may be killed between the two: nothing ever becomes unreachable.
-func (a *appending) archive(ctx context.Context, tip commitInfo) ([]refChange, error) {
+// archiveChanges moves the archive's ref to a commit that reaches the history up to the tip and the existing
+// archive. It moves before the plan's ref because git may be killed between the two: nothing ever becomes
+// unreachable.
+func (a *appending) archiveChanges(ctx context.Context, tip commitInfo) ([]refChange, error) {
 	ref := ArchiveRefName(a.id)
 	before, err := a.s.commit(ctx, ref)
 	switch {
@@ -190,11 +192,11 @@ func (s *Store) pruning(ctx context.Context, id plan.ID, tip commitInfo, choice 
 	if events < 2 {
 		return nil, ErrNothingToPrune
 	}
-	k, err := s.read(ctx, id, tip)
+	k, err := s.readKnown(ctx, id, tip)
 	if err != nil {
 		return nil, err
 	}
-	snap, err := s.whole(ctx, id, k)
+	snap, err := s.wholePlan(ctx, id, k)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (s *Store) Export(ctx context.Context, tree plan.OID, dir string) error {
 	for _, links := range []bool{false, true} {
 		list := slices.DeleteFunc(slices.Clone(entries),
 			func(e TreeEntry) bool { return links != (e.Mode == modeLink) })
-		if err := x.all(ctx, s, list); err != nil {
+		if err := x.writeAll(ctx, s, list); err != nil {
 			return err
 		}
 	}
@@ -56,13 +56,13 @@ type exporter struct {
 	progress *Tracker
 }
 
-func (x *exporter) all(ctx context.Context, s *Store, entries []TreeEntry) error {
+func (x *exporter) writeAll(ctx context.Context, s *Store, entries []TreeEntry) error {
 	oids := make([]plan.OID, len(entries))
 	for i, e := range entries {
 		oids[i] = e.OID
 	}
 	return s.eachBlob(ctx, oids, func(i int, size int64, content io.Reader) error {
-		if err := x.one(entries[i], x.progress.Follow(content, size)); err != nil {
+		if err := x.writeFile(entries[i], x.progress.Follow(content, size)); err != nil {
 			return fmt.Errorf("export %s: %w", entries[i].Path, err)
 		}
 		x.progress.File()
@@ -70,7 +70,7 @@ func (x *exporter) all(ctx context.Context, s *Store, entries []TreeEntry) error
 	})
 }
 
-func (x *exporter) one(e TreeEntry, content io.Reader) error {
+func (x *exporter) writeFile(e TreeEntry, content io.Reader) error {
 	name := filepath.FromSlash(e.Path)
 	if parent := filepath.Dir(name); !x.made[parent] {
 		if err := x.root.MkdirAll(parent, 0o777); err != nil {
@@ -79,7 +79,7 @@ func (x *exporter) one(e TreeEntry, content io.Reader) error {
 		x.made[parent] = true
 	}
 	if e.Mode == modeLink {
-		return x.link(e, name, content)
+		return x.writeLink(e, name, content)
 	}
 	perm := os.FileMode(0o644)
 	if e.Mode == modeExecutable {
@@ -99,7 +99,7 @@ func (x *exporter) one(e TreeEntry, content io.Reader) error {
 // longestTarget bounds a symbolic link's target, in bytes: no system allows a longer one.
 const longestTarget = 64 << 10
 
-func (x *exporter) link(e TreeEntry, name string, content io.Reader) error {
+func (x *exporter) writeLink(e TreeEntry, name string, content io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(content, longestTarget))
 	if err != nil {
 		return err

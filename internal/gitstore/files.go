@@ -171,7 +171,7 @@ func (b *Batch) fromDisk(info FileInfo, path string, progress *Tracker) (FileInf
 		o := &loose{oid: oid, kind: plumbing.BlobObject, source: src, temp: f.Name()}
 		b.byOID[oid] = o
 		b.order = append(b.order, o)
-		err = b.written(o, f)
+		err = b.startSync(o, f)
 	}
 	info.OID, info.SHA256, info.Size = oid, hex.EncodeToString(hash.Sum(nil)), size
 	return info, err

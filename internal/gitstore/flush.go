@@ -31,18 +31,18 @@ func (b *Batch) Flush(ctx context.Context) error {
 	if err := b.write(ctx); err != nil {
 		return err
 	}
-	return b.s.finish(true, b)
+	return b.s.flushBatches(true, b)
 }
 
-// finish waits for the batches' data and names the objects. alone says that no ref flush follows.
-func (s *Store) finish(alone bool, batches ...*Batch) error {
+// flushBatches waits for the batches' data and names the objects. alone says that no ref flush follows.
+func (s *Store) flushBatches(alone bool, batches ...*Batch) error {
 	for _, b := range batches {
-		if err := b.settle(alone); err != nil {
+		if err := b.syncFiles(alone); err != nil {
 			return fmt.Errorf("flush objects: %w", err)
 		}
 	}
 	for _, b := range batches {
-		if err := b.place(alone); err != nil {
+		if err := b.nameObjects(alone); err != nil {
 			return err
 		}
 	}
@@ -54,8 +54,8 @@ func (s *Store) finish(alone bool, batches ...*Batch) error {
 	return nil
 }
 
-// written starts writing the data to disk. Files stay open until that is done, up to a limit.
-func (b *Batch) written(o *loose, f *os.File) error {
+// startSync starts writing the data to disk. Files stay open until that is done, up to a limit.
+func (b *Batch) startSync(o *loose, f *os.File) error {
 	const mostOpen = 100
 	o.file = f
 	b.open = append(b.open, o)
@@ -65,11 +65,11 @@ func (b *Batch) written(o *loose, f *os.File) error {
 	if len(b.open) < mostOpen {
 		return nil
 	}
-	return b.settle(true)
+	return b.syncFiles(true)
 }
 
-// harden makes the batch's flush cover an object that somebody else wrote, perhaps just now and unflushed.
-func (b *Batch) harden(o *loose) error {
+// syncExisting makes the batch's flush cover an object that somebody else wrote, perhaps just now and unflushed.
+func (b *Batch) syncExisting(o *loose) error {
 	if !flushesReadOnly {
 		return nil
 	}
@@ -77,11 +77,11 @@ func (b *Batch) harden(o *loose) error {
 	if err != nil {
 		return err
 	}
-	return b.written(o, f)
+	return b.startSync(o, f)
 }
 
-// settle waits until the open files' data is on disk or, where another flush follows, handed to it.
-func (b *Batch) settle(alone bool) error {
+// syncFiles waits until the open files' data is on disk or, where another flush follows, handed to it.
+func (b *Batch) syncFiles(alone bool) error {
 	var errs []error
 	for _, o := range b.open {
 		flush := (*os.File).Sync
@@ -103,13 +103,13 @@ func (b *Batch) settle(alone bool) error {
 	return errors.Join(errs...)
 }
 
-// place names the objects; alone says that no ref flush follows.
-func (b *Batch) place(alone bool) error {
+// nameObjects names the objects; alone says that no ref flush follows.
+func (b *Batch) nameObjects(alone bool) error {
 	for _, o := range b.order {
 		if o.placed {
 			continue
 		}
-		if err := b.placeOne(o); err != nil {
+		if err := b.nameObject(o); err != nil {
 			return fmt.Errorf("write object %s: %w", o.oid, err)
 		}
 		b.named = append(b.named, filepath.Dir(b.s.loosePath(o.oid)))

@@ -53,9 +53,9 @@ func (s *Store) lockTurn(ctx context.Context, id plan.ID, l *line) (unlock func(
 	}, nil
 }
 
-// queue is lockPlan for an event. unlock is nil if the writer in front took the event along, so nothing is left to
+// enqueue is lockPlan for an event. unlock is nil if the writer in front took the event along, so nothing is left to
 // append.
-func (a *appending) queue(ctx context.Context) (unlock func(), err error) {
+func (a *appending) enqueue(ctx context.Context) (unlock func(), err error) {
 	if a.event == nil {
 		return a.s.lockPlan(ctx, a.id)
 	}
@@ -108,12 +108,12 @@ func (a *appending) appendNext(ctx context.Context, tip commitInfo, group []*bui
 		return group
 	}
 	first := group[0]
-	a.know(ctx, tip, first)
+	a.readAhead(ctx, tip, first)
 	// Readers find only objects that have their names. A failure here shows again when the first event is recorded.
-	if first.known == nil || a.batch.settle(false) != nil || a.batch.place(false) != nil {
+	if first.known == nil || a.batch.syncFiles(false) != nil || a.batch.nameObjects(false) != nil {
 		return group
 	}
-	after, err := a.s.whole(ctx, a.id, first.known)
+	after, err := a.s.wholePlan(ctx, a.id, first.known)
 	if err != nil {
 		return group
 	}
@@ -123,17 +123,17 @@ func (a *appending) appendNext(ctx context.Context, tip commitInfo, group []*bui
 	}
 	next := &appending{s: a.s, id: a.id, ref: a.ref, now: a.now, batch: a.s.NewBatch(), person: a.person,
 		view: a.s.viewFor(ev), event: ev}
-	if e := next.follow(ctx, first); e != nil {
+	if e := next.buildOn(ctx, first); e != nil {
 		a.next = next
 		group = append(group, e)
 	}
 	return group
 }
 
-// know computes the plan after an event that is not recorded yet.
-func (a *appending) know(ctx context.Context, tip commitInfo, e *built) {
-	if before, err := a.s.read(ctx, a.id, tip); err == nil && e.known == nil {
-		e.known, _ = a.s.advance(ctx, a.id, before, e.commit)
+// readAhead computes the plan after an event that is not recorded yet.
+func (a *appending) readAhead(ctx context.Context, tip commitInfo, e *built) {
+	if before, err := a.s.readKnown(ctx, a.id, tip); err == nil && e.known == nil {
+		e.known, _ = a.s.readChanges(ctx, a.id, before, e.commit)
 	}
 }
 
@@ -148,9 +148,9 @@ func (a *appending) appendWaiting(ctx context.Context, tip commitInfo, group []*
 	if len(waiting) == 0 {
 		return group
 	}
-	a.know(ctx, tip, group[0])
+	a.readAhead(ctx, tip, group[0])
 	for _, w := range waiting {
-		if e := w.follow(ctx, group[len(group)-1]); e != nil {
+		if e := w.buildOn(ctx, group[len(group)-1]); e != nil {
 			group = append(group, e)
 		} else {
 			a.s.putInLine(l, w)
@@ -159,8 +159,8 @@ func (a *appending) appendWaiting(ctx context.Context, tip commitInfo, group []*
 	return group
 }
 
-// follow builds the event on top of one that is not recorded yet; nil if it must be decided on the recorded state.
-func (a *appending) follow(ctx context.Context, before *built) *built {
+// buildOn builds the event on top of one that is not recorded yet; nil if it must be decided on the recorded state.
+func (a *appending) buildOn(ctx context.Context, before *built) *built {
 	if a.again || before.known == nil {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (a *appending) follow(ctx context.Context, before *built) *built {
 	snap, err := a.view(ctx, a.id, before.known)
 	var change plan.Change
 	if err == nil {
-		change, err = apply(a.event, snap)
+		change, err = decideEvent(a.event, snap)
 	}
 	var e *built
 	if err == nil {
@@ -178,7 +178,7 @@ func (a *appending) follow(ctx context.Context, before *built) *built {
 	}
 	if err == nil {
 		e.mark = mark
-		e.known, err = a.s.advance(ctx, a.id, before.known, e.commit)
+		e.known, err = a.s.readChanges(ctx, a.id, before.known, e.commit)
 	}
 	if err != nil {
 		a.batch.rollback(mark)

@@ -128,7 +128,7 @@ func (b *Batch) writeOne(o *loose) error {
 	now, name := time.Now(), b.s.loosePath(o.oid)
 	if err := os.Chtimes(name, now, now); err == nil && o.isIn(name) {
 		o.placed = true
-		return b.harden(o)
+		return b.syncExisting(o)
 	}
 	f, err := b.s.createTemp()
 	if err != nil {
@@ -142,10 +142,10 @@ func (b *Batch) writeOne(o *loose) error {
 		o.temp = ""
 		return err
 	}
-	return b.written(o, f)
+	return b.startSync(o, f)
 }
 
-func (b *Batch) placeOne(o *loose) error {
+func (b *Batch) nameObject(o *loose) error {
 	final := b.s.loosePath(o.oid)
 	for attempt := 0; ; attempt++ {
 		err := os.Rename(o.temp, final)
@@ -156,7 +156,7 @@ func (b *Batch) placeOne(o *loose) error {
 			}
 			if _, statErr := os.Lstat(o.temp); statErr != nil {
 				o.temp = ""
-				if err := errors.Join(b.writeOne(o), b.settle(true)); err != nil || o.placed {
+				if err := errors.Join(b.writeOne(o), b.syncFiles(true)); err != nil || o.placed {
 					return err
 				}
 			}

@@ -44,7 +44,7 @@ func (s *Store) promisors(ctx context.Context) []string {
 			return
 		}
 		for _, kv := range all {
-			p.setting(kv[0], kv[1])
+			p.readSetting(kv[0], kv[1])
 		}
 	})
 	return p.remotes
@@ -53,8 +53,8 @@ func (s *Store) promisors(ctx context.Context) []string {
 // Partial reports whether this clone has left objects with a remote.
 func (s *Store) Partial(ctx context.Context) bool { return len(s.promisors(ctx)) > 0 }
 
-// setting reads one setting.
-func (p *partial) setting(key, value string) {
+// readSetting reads one setting.
+func (p *partial) readSetting(key, value string) {
 	remote := value
 	if key != "extensions.partialclone" {
 		name, isRemote := strings.CutPrefix(key, "remote.")
@@ -162,7 +162,7 @@ func (s *Store) fetchObjects(ctx context.Context, oids []string) error {
 		}
 		failed = append(failed, err)
 	}
-	return s.absent(errors.Join(failed...))
+	return s.absentError(errors.Join(failed...))
 }
 
 // lines is a list as git reads it from its standard input.
@@ -187,8 +187,8 @@ func namesOf(oids []plan.OID) []string {
 	return names
 }
 
-// absent is the error of a partial clone that can't get objects from its remotes.
-func (s *Store) absent(err error) error {
+// absentError is the error of a partial clone that can't get objects from its remotes.
+func (s *Store) absentError(err error) error {
 	remotes := s.partial.remotes
 	return &AbsentError{
 		What: "this clone is partial, and " + strings.Join(remotes, ", ") + ", which keeps the rest, does not give it",
@@ -216,7 +216,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	if p.reachable == nil || ctx.Err() != nil {
 		return err
 	}
-	return s.absent(err)
+	return s.absentError(err)
 }
 
 // Cut returns those selected commits whose parents a shallow clone lacks: the missing commits belong to the history,

@@ -30,7 +30,7 @@ func TestPartialSettings(t *testing.T) {
 			var p partial
 			for _, entry := range tt.entries {
 				key, value, _ := strings.Cut(entry, "\n")
-				p.setting(key, value)
+				p.readSetting(key, value)
 			}
 			if got := fmt.Sprint(p.remotes, " ", p.trees); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)

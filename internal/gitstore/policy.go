@@ -113,7 +113,7 @@ func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error
 		if err != nil {
 			return nil, err
 		}
-		if err := p.add(m[1], data); err != nil {
+		if err := p.addRecord(m[1], data); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Path, err)
 		}
 	}
@@ -142,7 +142,7 @@ func (s *Store) keysSince(ctx context.Context, commit plan.OID, keys []policy.Ke
 	return since, nil
 }
 
-func (p *Policy) add(kind string, data []byte) error {
+func (p *Policy) addRecord(kind string, data []byte) error {
 	if kind == "retired" {
 		var r policy.Retirement
 		err := json.Unmarshal(data, &r)

@@ -51,7 +51,7 @@ func (s *Store) RecordedBy(ctx context.Context, snap *Snapshot, reviews []Review
 	}
 	f := &recordFinder{s: s, snap: snap, byTask: all, samePlan: map[plan.OID]bool{}}
 	for _, r := range reviews {
-		if found[r], err = f.find(ctx, r); err != nil {
+		if found[r], err = f.recordedBy(ctx, r); err != nil {
 			return nil, err
 		}
 	}
@@ -80,9 +80,9 @@ type recordFinder struct {
 	samePlan map[plan.OID]bool // by the object id of a plan.json
 }
 
-// find returns the commits that added the review.
-func (f *recordFinder) find(ctx context.Context, r ReviewRef) ([]Recorded, error) {
-	now, err := f.s.blob(ctx, f.snap.Commit, r.path())
+// recordedBy returns the commits that added the review.
+func (f *recordFinder) recordedBy(ctx context.Context, r ReviewRef) ([]Recorded, error) {
+	now, err := f.s.blobAt(ctx, f.snap.Commit, r.path())
 	if err != nil || now == nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (f *recordFinder) find(ctx context.Context, r ReviewRef) ([]Recorded, error
 		if e.Trailers["Wf-Review"] != fmt.Sprintf("r%d", r.Review.N) {
 			continue
 		}
-		added, err := f.added(ctx, e, r.path())
+		added, err := f.addedContent(ctx, e, r.path())
 		if err != nil {
 			return nil, err
 		}
@@ -102,10 +102,10 @@ func (f *recordFinder) find(ctx context.Context, r ReviewRef) ([]Recorded, error
 	return by, nil
 }
 
-// added returns the content that an event of this plan added at a path; nil if it did not.
-func (f *recordFinder) added(ctx context.Context, e LogEntry, path string) ([]byte, error) {
+// addedContent returns the content that an event of this plan added at a path; nil if it did not.
+func (f *recordFinder) addedContent(ctx context.Context, e LogEntry, path string) ([]byte, error) {
 	for _, p := range e.Parents {
-		if before, err := f.s.blob(ctx, p, path); err != nil || before != nil {
+		if before, err := f.s.blobAt(ctx, p, path); err != nil || before != nil {
 			return nil, err
 		}
 	}
@@ -113,7 +113,7 @@ func (f *recordFinder) added(ctx context.Context, e LogEntry, path string) ([]by
 	if err != nil || !ours {
 		return nil, err
 	}
-	return f.s.blob(ctx, e.Commit, path)
+	return f.s.blobAt(ctx, e.Commit, path)
 }
 
 // ofPlan reports whether a commit belongs to the snapshot's plan: a signature in another plan counts only there.
@@ -145,8 +145,8 @@ func (f *recordFinder) ofPlan(ctx context.Context, commit plan.OID) (bool, error
 	return same, nil
 }
 
-// blob returns the content at a path of a commit; nil if there is none.
-func (s *Store) blob(ctx context.Context, commit plan.OID, path string) ([]byte, error) {
+// blobAt returns the content at a path of a commit; nil if there is none.
+func (s *Store) blobAt(ctx context.Context, commit plan.OID, path string) ([]byte, error) {
 	o, err := s.objects.one(ctx, string(commit)+":"+path)
 	if err != nil || o.Kind != "blob" {
 		return nil, err

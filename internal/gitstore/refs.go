@@ -243,7 +243,7 @@ func (s *Store) noneBelow(prefix string) bool {
 // Active returns this worktree's active plan: where none was chosen, the only one that there is, unless it is
 // completed; else ErrNoActive, with the command that brings the only plan of a remote here.
 func (s *Store) Active(ctx context.Context) (plan.ID, error) {
-	id, err := s.pointer(ctx, activeRef)
+	id, err := s.readPointer(ctx, activeRef)
 	if errors.Is(err, ErrNoActive) {
 		if refs, listErr := s.Plans(ctx); listErr == nil && len(refs) == 1 {
 			only, readErr := s.Snapshot(ctx, refs[0].ID)
@@ -251,14 +251,14 @@ func (s *Store) Active(ctx context.Context) (plan.ID, error) {
 				return only.ID, nil
 			}
 		} else if listErr == nil && len(refs) == 0 {
-			return "", s.elsewhere(ctx)
+			return "", s.noPlanHere(ctx)
 		}
 	}
 	return id, err
 }
 
-// elsewhere is the error where there is no plan: a fetch brings those of the remotes into a place of their own.
-func (s *Store) elsewhere(ctx context.Context) error {
+// noPlanHere is the error where there is no plan: a fetch brings those of the remotes into a place of their own.
+func (s *Store) noPlanHere(ctx context.Context) error {
 	out, err := s.Git(ctx, "for-each-ref", "--count=2", "--format=%(refname)", fetchedRefs+"*/WFS-*")
 	remote, id, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(out), fetchedRefs), "/")
 	if err != nil || !ok || !plan.ID(id).Valid() {
@@ -270,9 +270,9 @@ func (s *Store) elsewhere(ctx context.Context) error {
 }
 
 // Former returns the plan that was active in this worktree before the current one, or ErrNoActive.
-func (s *Store) Former(ctx context.Context) (plan.ID, error) { return s.pointer(ctx, formerRef) }
+func (s *Store) Former(ctx context.Context) (plan.ID, error) { return s.readPointer(ctx, formerRef) }
 
-func (s *Store) pointer(ctx context.Context, name string) (plan.ID, error) {
+func (s *Store) readPointer(ctx context.Context, name string) (plan.ID, error) {
 	// The ref is usually a file. Reading it works even if the plan's ref is damaged, when git says nothing.
 	ref, ok := PointsTo(filepath.Join(s.gitDir, name))
 	if !ok {
@@ -293,14 +293,14 @@ func (s *Store) pointer(ctx context.Context, name string) (plan.ID, error) {
 // SetActive makes the plan the active one of this worktree. The plan need not exist yet.
 func (s *Store) SetActive(ctx context.Context, id plan.ID) error {
 	if former, err := s.Active(ctx); err == nil && former != id {
-		if err := s.point(ctx, formerRef, former); err != nil {
+		if err := s.setPointer(ctx, formerRef, former); err != nil {
 			return err
 		}
 	}
-	return s.point(ctx, activeRef, id)
+	return s.setPointer(ctx, activeRef, id)
 }
 
-func (s *Store) point(ctx context.Context, name string, id plan.ID) error {
+func (s *Store) setPointer(ctx context.Context, name string, id plan.ID) error {
 	ref, err := planRef(id)
 	if err != nil {
 		return err
@@ -331,7 +331,7 @@ func (s *Store) ClearActive(ctx context.Context, id plan.ID) error {
 		return nil
 	}
 	if err == nil {
-		err = s.point(ctx, formerRef, id)
+		err = s.setPointer(ctx, formerRef, id)
 	}
 	if err == nil {
 		_, err = s.Git(ctx, "symbolic-ref", "--delete", activeRef)
@@ -390,17 +390,18 @@ func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit
 	if err != nil {
 		return HasNot, err
 	}
-	if has, err := s.holds(ctx, id, tip, commit); err != nil || has == HasPlan {
+	if has, err := s.remoteHolds(ctx, id, tip, commit); err != nil || has == HasPlan {
 		return has, err
 	}
 	if tip, err = s.RemoteRef(ctx, remote, RefName(id)); err != nil {
 		return HasNot, err
 	}
-	return s.holds(ctx, id, tip, commit)
+	return s.remoteHolds(ctx, id, tip, commit)
 }
 
-// holds reports whether a plan at a tip contains a commit or, after a prune in between, all of the plan that is here.
-func (s *Store) holds(ctx context.Context, id plan.ID, tip, commit plan.OID) (Holding, error) {
+// remoteHolds reports whether a plan at a tip contains a commit or, after a prune in between, all of the plan that
+// is here.
+func (s *Store) remoteHolds(ctx context.Context, id plan.ID, tip, commit plan.OID) (Holding, error) {
 	if tip == "" {
 		return HasNot, nil
 	}

@@ -62,7 +62,7 @@ func (s *Store) Salvage(ctx context.Context, ref string) (*Damage, error) {
 	if v.cut, err = s.shallowEnds(); err != nil {
 		return nil, err
 	}
-	after, err := v.from(ctx, held)
+	after, err := v.searchFrom(ctx, held)
 	d := v.damage
 	if err != nil || d.Sound != "" && d.Sound == held {
 		return nil, err
@@ -73,7 +73,7 @@ func (s *Store) Salvage(ctx context.Context, ref string) (*Damage, error) {
 	}
 	tips, err := s.formerTips(ctx, ref)
 	for i := 0; err == nil && d.Sound == "" && i < len(tips); i++ {
-		_, err = v.from(ctx, tips[i])
+		_, err = v.searchFrom(ctx, tips[i])
 	}
 	return d, err
 }
@@ -144,9 +144,9 @@ type salvage struct {
 	unsound map[plan.OID]bool
 }
 
-// from looks at a tip and below it. It sets damage.Sound and Subject if it finds a sound commit, and returns the number
-// of readable commits after that.
-func (v *salvage) from(ctx context.Context, tip plan.OID) (after int, err error) {
+// searchFrom looks at a tip and below it. It sets damage.Sound and Subject if it finds a sound commit, and returns
+// the number of readable commits after that.
+func (v *salvage) searchFrom(ctx context.Context, tip plan.OID) (after int, err error) {
 	commits, err := v.chain(ctx, tip)
 	if err != nil {
 		return 0, err
@@ -177,7 +177,7 @@ func (v *salvage) from(ctx context.Context, tip plan.OID) (after int, err error)
 		v.unsound[c] = true
 	}
 	if err == nil && after > 0 && len(v.damage.Bad) == 0 { // the history can't be listed, so nothing is named
-		err = v.name(ctx, commits[after-1])
+		err = v.nameDamage(ctx, commits[after-1])
 	}
 	if err != nil || after == len(commits) {
 		return after, err
@@ -189,8 +189,8 @@ func (v *salvage) from(ctx context.Context, tip plan.OID) (after int, err error)
 	return after, err
 }
 
-// name finds what is damaged or missing of a commit. A partial clone would fetch what it left with a remote.
-func (v *salvage) name(ctx context.Context, commit plan.OID) (err error) {
+// nameDamage finds what is damaged or missing of a commit. A partial clone would fetch what it left with a remote.
+func (v *salvage) nameDamage(ctx context.Context, commit plan.OID) (err error) {
 	seen := map[plan.OID]bool{}
 	for level := []plan.OID{commit}; len(level) > 0 && err == nil && !v.s.Partial(ctx); {
 		var deeper []plan.OID
@@ -205,7 +205,7 @@ func (v *salvage) name(ctx context.Context, commit plan.OID) (err error) {
 				entries, treeErr = parseTree(o.data)
 			}
 			if o.bad || treeErr != nil {
-				v.note(level[i])
+				v.addBad(level[i])
 			}
 			for _, e := range entries {
 				if !seen[e.oid] && (e.isTree() || e.isFile()) {
@@ -220,7 +220,7 @@ func (v *salvage) name(ctx context.Context, commit plan.OID) (err error) {
 	return err
 }
 
-func (v *salvage) note(oid plan.OID) {
+func (v *salvage) addBad(oid plan.OID) {
 	if len(v.damage.Bad) < mostBad {
 		v.damage.Bad = append(v.damage.Bad, oid)
 	}
@@ -233,14 +233,14 @@ func (v *salvage) chain(ctx context.Context, tip plan.OID) (commits []plan.OID, 
 		var parent plan.OID
 		readable := false
 		if !v.unsound[next] {
-			readable, err = v.read(ctx, next, func(data []byte) { parent = parseCommit(string(data)).parent })
+			readable, err = v.readCommit(ctx, next, func(data []byte) { parent = parseCommit(string(data)).parent })
 		}
 		if err != nil {
 			return nil, err
 		}
 		if !readable {
 			if !v.unsound[next] {
-				v.note(next)
+				v.addBad(next)
 			}
 			for _, c := range append(commits, next) {
 				v.unsound[c] = true
@@ -256,8 +256,8 @@ func (v *salvage) chain(ctx context.Context, tip plan.OID) (commits []plan.OID, 
 	return commits, nil
 }
 
-// read reads a commit through the long-lived reader or, if git dies of it, through one that survives damage.
-func (v *salvage) read(ctx context.Context, commit plan.OID, fn func(data []byte)) (readable bool, err error) {
+// readCommit reads a commit through the long-lived reader or, if git dies of it, through one that survives damage.
+func (v *salvage) readCommit(ctx context.Context, commit plan.OID, fn func(data []byte)) (readable bool, err error) {
 	if o, err := v.s.objects.one(ctx, string(commit)); err == nil {
 		fn(o.Data)
 		return o.Kind == "commit" && o.OID == commit, nil

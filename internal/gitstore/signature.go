@@ -45,15 +45,15 @@ func (s *Store) Signatures(ctx context.Context, keys []policy.Key, commits []pla
 			ask = append(ask, c)
 		}
 	}
-	if ask, err = s.signed(ctx, ask, found); err != nil || len(ask) == 0 {
+	if ask, err = s.withSignature(ctx, ask, found); err != nil || len(ask) == 0 {
 		return found, err
 	}
 	return found, s.checkSignatures(ctx, ring, ask, found)
 }
 
-// signed returns the commits that have a signature, whatever its worth, and records the others as unsigned without
-// asking git.
-func (s *Store) signed(ctx context.Context, commits []plan.OID, found map[plan.OID]Signature) (signed []plan.OID,
+// withSignature returns the commits that have a signature, whatever its worth, and records the others as unsigned
+// without asking git.
+func (s *Store) withSignature(ctx context.Context, commits []plan.OID, found map[plan.OID]Signature) (signed []plan.OID,
 	err error) {
 	if len(commits) == 0 {
 		return nil, nil
@@ -83,7 +83,7 @@ func (s *Store) signed(ctx context.Context, commits []plan.OID, found map[plan.O
 func (s *Store) checkSignatures(ctx context.Context, ring *keyring, commits []plan.OID,
 	found map[plan.OID]Signature) error {
 	const least = 8 // from which another process pays off
-	signers, err := ring.file()
+	signers, err := ring.writeSigners()
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *Store) checkSignatures(ctx context.Context, ring *keyring, commits []pl
 				return fmt.Errorf("check signatures: git printed %q", line)
 			}
 			commit := plan.OID(f[0])
-			fpr, sig := ring.judge(f[1], f[2], f[3], said[i])
+			fpr, sig := ring.judgeSignature(f[1], f[2], f[3], said[i])
 			found[commit] = sig
 			if strings.HasPrefix(fpr, "SHA256:") {
 				good[commit] = fpr
@@ -168,8 +168,8 @@ func newKeyring(keys []policy.Key) (*keyring, error) {
 	return r, nil
 }
 
-// file writes the SSH keys where git can read them. The caller removes the file.
-func (r *keyring) file() (string, error) {
+// writeSigners writes the SSH keys where git can read them. The caller removes the file.
+func (r *keyring) writeSigners() (string, error) {
 	f, err := os.CreateTemp("", "git-wf-signers-")
 	if err != nil {
 		return "", err
@@ -182,10 +182,10 @@ func (r *keyring) file() (string, error) {
 	return f.Name(), nil
 }
 
-// judge says whose a signature is, from git's verdict and the fingerprints of the signing key and its primary key. A
-// key counts by its fingerprint, never by the name in a signature. An expired GPG key counts as long as the policy has
-// it: earlier signatures keep their worth. A revoked key does not count.
-func (r *keyring) judge(verdict, fpr, primary, said string) (string, Signature) {
+// judgeSignature says whose a signature is, from git's verdict and the fingerprints of the signing key and its
+// primary key. A key counts by its fingerprint, never by the name in a signature. An expired GPG key counts as long
+// as the policy has it: earlier signatures keep their worth. A revoked key does not count.
+func (r *keyring) judgeSignature(verdict, fpr, primary, said string) (string, Signature) {
 	name := r.names[fpr]
 	if name == "" && primary != "" {
 		name = r.names[primary]

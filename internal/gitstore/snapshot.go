@@ -130,18 +130,18 @@ type known struct {
 
 // Snapshot reads the newest state of a plan.
 func (s *Store) Snapshot(ctx context.Context, id plan.ID) (*Snapshot, error) {
-	return s.snapshot(ctx, id, "", s.whole)
+	return s.snapshot(ctx, id, "", s.wholePlan)
 }
 
 // SnapshotAt reads the state of a plan at one commit.
 func (s *Store) SnapshotAt(ctx context.Context, id plan.ID, commit plan.OID) (*Snapshot, error) {
-	return s.snapshot(ctx, id, string(commit), s.whole)
+	return s.snapshot(ctx, id, string(commit), s.wholePlan)
 }
 
 // Near is Snapshot for one task. If the plan is cached, its cost does not grow with the plan: Plan then has only the
 // tasks of plan.Near, whose comment says which of their states are right. Records are those of the whole plan.
 func (s *Store) Near(ctx context.Context, id plan.ID, task plan.TaskID) (*Snapshot, error) {
-	return s.snapshot(ctx, id, "", s.nearOf(task))
+	return s.snapshot(ctx, id, "", s.nearTask(task))
 }
 
 // A view makes a snapshot from what is known of a plan.
@@ -165,8 +165,8 @@ func (s *Store) snapshot(ctx context.Context, id plan.ID, name string, of view) 
 	return snap, nil
 }
 
-// whole is the view of all tasks.
-func (s *Store) whole(ctx context.Context, id plan.ID, k *known) (*Snapshot, error) {
+// wholePlan is the view of all tasks.
+func (s *Store) wholePlan(ctx context.Context, id plan.ID, k *known) (*Snapshot, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.snap != nil {
@@ -183,8 +183,8 @@ func (s *Store) whole(ctx context.Context, id plan.ID, k *known) (*Snapshot, err
 	return k.snap, nil
 }
 
-// nearOf makes the view of the tasks near one: of the whole plan, if that has been read or is needed.
-func (s *Store) nearOf(task plan.TaskID) view {
+// nearTask makes the view of the tasks near one: of the whole plan, if that has been read or is needed.
+func (s *Store) nearTask(task plan.TaskID) view {
 	return func(ctx context.Context, id plan.ID, k *known) (*Snapshot, error) {
 		k.mu.Lock()
 		snap := k.snap
@@ -202,7 +202,7 @@ func (s *Store) nearOf(task plan.TaskID) view {
 		}
 		k.mu.Unlock()
 		if snap == nil {
-			return s.whole(ctx, id, k)
+			return s.wholePlan(ctx, id, k)
 		}
 		return snap, nil
 	}
@@ -348,7 +348,7 @@ func (s *Store) readNamed(ctx context.Context, id plan.ID, name string, of view)
 		var c commitInfo
 		var k *known
 		if c, err = s.commit(ctx, name); err == nil {
-			k, err = s.read(ctx, id, c)
+			k, err = s.readKnown(ctx, id, c)
 		}
 		if err == nil {
 			snap, err = of(ctx, id, k)
@@ -363,8 +363,8 @@ func (s *Store) readNamed(ctx context.Context, id plan.ID, name string, of view)
 	}
 }
 
-// read finds out what a plan is at a commit, from what is known of the plan and what has changed since.
-func (s *Store) read(ctx context.Context, id plan.ID, c commitInfo) (*known, error) {
+// readKnown finds out what a plan is at a commit, from what is known of the plan and what has changed since.
+func (s *Store) readKnown(ctx context.Context, id plan.ID, c commitInfo) (*known, error) {
 	s.mu.Lock()
 	k := s.plans[id]
 	s.mu.Unlock()
@@ -374,7 +374,7 @@ func (s *Store) read(ctx context.Context, id plan.ID, c commitInfo) (*known, err
 	if k == nil {
 		k = s.loadCache(id)
 	}
-	next, err := s.advance(ctx, id, k, c)
+	next, err := s.readChanges(ctx, id, k, c)
 	if err != nil {
 		return nil, err
 	}
@@ -392,7 +392,7 @@ func (s *Store) remember(id plan.ID, k *known) {
 	s.plans[id] = k
 }
 
-func (s *Store) advance(ctx context.Context, id plan.ID, k *known, c commitInfo) (*known, error) {
+func (s *Store) readChanges(ctx context.Context, id plan.ID, k *known, c commitInfo) (*known, error) {
 	root, err := s.tree(ctx, c.tree)
 	if err != nil {
 		return nil, err

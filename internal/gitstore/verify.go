@@ -59,7 +59,7 @@ func (s *Store) Verify(ctx context.Context, tips []plan.OID, tick func(done, of 
 		case missing && partial:
 			c.Absent++
 		case missing:
-			c.add(plan.OID(name))
+			c.addBad(plan.OID(name))
 		case name != "":
 			names = append(names, name)
 		}
@@ -67,7 +67,7 @@ func (s *Store) Verify(ctx context.Context, tips []plan.OID, tick func(done, of 
 	err = s.scan(ctx, names, func(i int, v scanned) error {
 		c.Objects++
 		if v.bad {
-			c.add(plan.OID(names[i]))
+			c.addBad(plan.OID(names[i]))
 		}
 		if tick != nil && c.Objects%4096 == 0 {
 			tick(c.Objects, len(names))
@@ -77,7 +77,7 @@ func (s *Store) Verify(ctx context.Context, tips []plan.OID, tick func(done, of 
 	return c, err
 }
 
-func (c *Check) add(oid plan.OID) {
+func (c *Check) addBad(oid plan.OID) {
 	if len(c.Bad) < mostBad {
 		c.Bad = append(c.Bad, oid)
 	} else {

@@ -25,7 +25,7 @@ func TestAround(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := around(tt.from, tt.to, e, all); !slices.Equal(got, tt.want) {
+			if got := detour(tt.from, tt.to, e, all); !slices.Equal(got, tt.want) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})

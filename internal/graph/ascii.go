@@ -122,7 +122,7 @@ func (p asciiPrinter) critical(g Graph) {
 
 func (p asciiPrinter) legend(g Graph) {
 	var parts []string
-	for _, l := range used(g) {
+	for _, l := range usedLooks(g) {
 		parts = append(parts, "["+l.letter+"] "+l.word)
 	}
 	parts = append(parts, "indent: DECOMPOSE", "<- needs: DEPENDS_ON")

@@ -85,8 +85,8 @@ func looks() [8]look {
 	}
 }
 
-// used are the looks of the classes that a graph has.
-func used(g Graph) []look {
+// usedLooks are the looks of the classes that a graph has.
+func usedLooks(g Graph) []look {
 	all := looks()
 	return slices.DeleteFunc(all[:], func(l look) bool {
 		return !slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.Class == l.class })

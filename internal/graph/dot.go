@@ -31,7 +31,7 @@ func DOT(w io.Writer, g Graph) error {
 			strings.TrimPrefix(dotText(clip(title, 40)), `"`)
 		fmt.Fprintf(out, "  %s [label=%s, tooltip=%s, shape=%s, style=\"%s\", fillcolor=\"%s\", "+
 			"color=\"%s\", penwidth=%d]\n",
-			dotText(string(n.ID)), text, dotText(tip(n)), dotShape(n.Kind), style, l.fill, line, pen)
+			dotText(string(n.ID)), text, dotText(tooltip(n)), dotShape(n.Kind), style, l.fill, line, pen)
 	}
 	for _, e := range g.Edges {
 		switch e.Kind {
@@ -73,7 +73,7 @@ func dotLegend(out io.Writer, g Graph) {
 	fmt.Fprint(out, "    \" 1\" -> \" 2\" [style=dashed, arrowhead=none, label=\"DECOMPOSE\"]\n    \" "+
 		"2\" -> \" 3\" [label=\"DEPENDS_ON\"]\n    \" 3\" -> \" 4\" [style=dotted, dir=back, "+
 		"arrowtail=odot, label=\"REVIEWS\"]\n")
-	for _, l := range used(g) {
+	for _, l := range usedLooks(g) {
 		fmt.Fprintf(out, "    \" %s\" [label=%s, shape=box, style=filled, fillcolor=\"%s\", "+
 			"color=\"%s\", margin=0.08]\n", l.class, dotText(l.mark+" "+l.word), l.fill, l.line)
 	}

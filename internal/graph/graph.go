@@ -128,7 +128,7 @@ func CriticalPath(s *plan.State, days Days) (path []plan.TaskID, sum float64, as
 	var longest *chain
 	for _, id := range leaves {
 		if p.open[id] {
-			longest = longer(longest, p.until(id))
+			longest = longer(longest, p.longestUntil(id))
 		}
 	}
 	if longest == nil {
@@ -166,13 +166,13 @@ type pathFinder struct {
 	best map[plan.TaskID]*chain // nil while a task is visited: a plan of a foreign ref may have a cycle
 }
 
-// of is the longest chain that ends with an open leaf at or below a dependency.
-func (p *pathFinder) of(dep plan.TaskID) *chain {
+// longestTo is the longest chain that ends with an open leaf at or below a dependency.
+func (p *pathFinder) longestTo(dep plan.TaskID) *chain {
 	if t := p.s.Tasks[dep]; t == nil || t.NodeType != plan.Goal {
 		if !p.open[dep] {
 			return nil
 		}
-		return p.until(dep)
+		return p.longestUntil(dep)
 	}
 	if c, begun := p.best[dep]; begun {
 		return c
@@ -181,21 +181,21 @@ func (p *pathFinder) of(dep plan.TaskID) *chain {
 	var longest *chain
 	for _, leaf := range p.s.Leaves(dep) {
 		if p.open[leaf] {
-			longest = longer(longest, p.until(leaf))
+			longest = longer(longest, p.longestUntil(leaf))
 		}
 	}
 	p.best[dep] = longest
 	return longest
 }
 
-func (p *pathFinder) until(id plan.TaskID) *chain {
+func (p *pathFinder) longestUntil(id plan.TaskID) *chain {
 	if c, begun := p.best[id]; begun {
 		return c
 	}
 	p.best[id] = nil
 	var before *chain
 	for _, d := range p.s.Tasks[id].DependsOn {
-		before = longer(before, p.of(d))
+		before = longer(before, p.longestTo(d))
 	}
 	c := &chain{id: id, before: before, tasks: 1}
 	if days, assumed := p.days(p.s.Tasks[id].Task); days > 0 { // neither NaN nor negative

@@ -42,13 +42,13 @@ const (
 	lineGap  = 8.0  // between two lines, or a line and a box
 )
 
-// lay gives the boxes their layers, their order in them and their places. It fails when ctx ends.
-func (l *layering) lay(ctx context.Context) error {
+// place gives the boxes their layers, their order in them and their places. It fails when ctx ends.
+func (l *layering) place(ctx context.Context) error {
 	l.makeSlots()
 	if err := l.sort(ctx); err != nil {
 		return err
 	}
-	l.settle()
+	l.placeSlots()
 	return nil
 }
 
@@ -221,14 +221,14 @@ func (l *layering) crossings() int {
 	return n
 }
 
-// settle gives every slot its place in its layer: as near to those that it is joined to as the order allows, with lines
-// across layers as straight as possible.
-func (l *layering) settle() {
+// placeSlots gives every slot its place in its layer: as near to those that it is joined to as the order allows,
+// with lines across layers as straight as possible.
+func (l *layering) placeSlots() {
 	const sweeps = 16
 	for _, layer := range l.layers {
 		for i, v := range layer {
 			if i > 0 {
-				l.slots[v].y = l.slots[layer[i-1]].y + l.apart(layer[i-1], v)
+				l.slots[v].y = l.slots[layer[i-1]].y + l.distance(layer[i-1], v)
 			}
 		}
 	}
@@ -253,8 +253,8 @@ func (l *layering) settle() {
 	}
 }
 
-// apart is the least distance between the middles of two neighbours. Whole numbers leave room for rounding.
-func (l *layering) apart(a, b int) float64 {
+// distance is the least distance between the middles of two neighbours. Whole numbers leave room for rounding.
+func (l *layering) distance(a, b int) float64 {
 	free := boxGap
 	if l.slots[a].edge >= 0 || l.slots[b].edge >= 0 {
 		free = lineGap
@@ -273,9 +273,9 @@ func (l *layering) align(layer []int, before, behind bool) {
 	offset := make([]float64, len(layer))
 	for i, v := range layer {
 		if i > 0 {
-			offset[i] = offset[i-1] + l.apart(layer[i-1], v)
+			offset[i] = offset[i-1] + l.distance(layer[i-1], v)
 		}
-		want, weight := l.wish(v, before, behind)
+		want, weight := l.wishedPlace(v, before, behind)
 		// The conversions keep the processors of some architectures from rounding once instead of twice.
 		p := pool{float64(weight * (want - offset[i])), weight, 1}
 		for len(pools) > 0 {
@@ -297,8 +297,8 @@ func (l *layering) align(layer []int, before, behind bool) {
 	}
 }
 
-// wish is where a slot would be if it were alone in its layer, and the weight of that.
-func (l *layering) wish(v int, before, behind bool) (want, weight float64) {
+// wishedPlace is where a slot would be if it were alone in its layer, and the weight of that.
+func (l *layering) wishedPlace(v int, before, behind bool) (want, weight float64) {
 	const line, end, box = 8.0, 2.0, 1.0 // what is between two passes, at the end of a line, between two boxes
 	s := &l.slots[v]
 	add := func(others []int) {

@@ -73,7 +73,7 @@ func mermaidLegend(out io.Writer, g Graph) {
 	fmt.Fprint(out, "  subgraph legend\n    l1[[\"goal\"]] -.-|DECOMPOSE| l2[\"action\"]\n    l2 "+
 		"-->|DEPENDS_ON| l3[\"action that needs it\"]\n")
 	fmt.Fprint(out, "    l4{{\"check\"}} --o|REVIEWS| l3\n")
-	for _, l := range used(g) {
+	for _, l := range usedLooks(g) {
 		fmt.Fprintf(out, "    l_%s[\"%s %s\"]:::%s\n", l.class, mermaidText(l.mark), l.word, l.class)
 	}
 	fmt.Fprint(out, "  end\n")

@@ -43,15 +43,15 @@ func Place(ctx context.Context, g Graph) (*Layout, error) {
 	p := placer{ctx: ctx, t: newTree(g), needs: map[plan.TaskID][][2]plan.TaskID{}}
 	for _, e := range g.Edges {
 		if e.Kind == DependsOn {
-			p.lift(e.To, e.From)
+			p.liftEdge(e.To, e.From)
 		}
 	}
-	whole, err := p.group("", p.t.roots)
+	whole, err := p.layOutGoal("", p.t.roots)
 	if err != nil {
 		return nil, err
 	}
 	l := &Layout{Width: whole.w, Height: whole.h, Boxes: map[plan.TaskID]Box{}, Bends: map[[2]plan.TaskID][]Point{}}
-	p.settle(l, whole, 0, 0)
+	p.placeAll(l, whole, 0, 0)
 	return l, nil
 }
 
@@ -72,8 +72,8 @@ type part struct {
 	parts []*part
 }
 
-// lift turns an edge between two tasks into one between parts of the innermost goal that holds both.
-func (p *placer) lift(before, after plan.TaskID) {
+// liftEdge turns an edge between two tasks into one between parts of the innermost goal that holds both.
+func (p *placer) liftEdge(before, after plan.TaskID) {
 	a, b := p.t.path(before), p.t.path(after)
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -89,13 +89,13 @@ func (p *placer) lift(before, after plan.TaskID) {
 	p.needs[holder] = append(p.needs[holder], [2]plan.TaskID{a[i], b[i]})
 }
 
-// group lays out the parts of a goal, and the goal around them.
-func (p *placer) group(id plan.TaskID, ids []plan.TaskID) (*part, error) {
+// layOutGoal lays out the parts of a goal, and the goal around them.
+func (p *placer) layOutGoal(id plan.TaskID, ids []plan.TaskID) (*part, error) {
 	g := &part{id: id}
 	var parts []*part
 	number := map[plan.TaskID]int{}
 	for i, c := range ids {
-		inner, err := p.part(c)
+		inner, err := p.layOut(c)
 		if err != nil {
 			return nil, err
 		}
@@ -134,10 +134,10 @@ func (p *placer) group(id plan.TaskID, ids []plan.TaskID) (*part, error) {
 	return g, nil
 }
 
-// part lays out one task, or a goal with all that is in it.
-func (p *placer) part(id plan.TaskID) (*part, error) {
+// layOut lays out one task, or a goal with all that is in it.
+func (p *placer) layOut(id plan.TaskID) (*part, error) {
 	if children := p.t.children[id]; len(children) > 0 {
-		return p.group(id, children)
+		return p.layOutGoal(id, children)
 	}
 	return &part{id: id, w: taskWidth, h: taskHeight + p.checks(id)}, nil
 }
@@ -181,7 +181,7 @@ func (p *placer) component(parts []*part, d digraph, members []int) (*part, erro
 	for _, inner := range b.parts {
 		l.size = append(l.size, Point{inner.w, inner.h})
 	}
-	if err := l.lay(p.ctx); err != nil {
+	if err := l.place(p.ctx); err != nil {
 		return nil, err
 	}
 	b.w, b.h = l.extent()
@@ -241,8 +241,8 @@ func shelve(blocks []*part) (width, height float64) {
 	return width, height
 }
 
-// settle turns positions relative to the holder of a part into positions in the picture.
-func (p *placer) settle(l *Layout, at *part, x, y float64) {
+// placeAll turns positions relative to the holder of a part into positions in the picture.
+func (p *placer) placeAll(l *Layout, at *part, x, y float64) {
 	x, y = x+at.x, y+at.y
 	if at.id != "" {
 		height := at.h - p.checks(at.id)
@@ -258,6 +258,6 @@ func (p *placer) settle(l *Layout, at *part, x, y float64) {
 		l.Bends[at.line] = append(l.Bends[at.line], Point{x, y}, Point{x + at.w, y})
 	}
 	for _, inner := range at.parts {
-		p.settle(l, inner, x, y)
+		p.placeAll(l, inner, x, y)
 	}
 }

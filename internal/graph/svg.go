@@ -119,7 +119,7 @@ func (p *svgPrinter) goals(id plan.TaskID) {
 		return
 	}
 	n, b := p.t.nodes[id], p.l.Boxes[id]
-	p.begin(n, "goal")
+	p.beginNode(n, "goal")
 	p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"10\"/>", b.X, b.Y, b.Width,
 		b.Height)
 	p.badge(n.Class, b.X+12, b.Y+11)
@@ -141,7 +141,7 @@ func (p *svgPrinter) node(n Node) {
 	b := p.l.Boxes[n.ID]
 	name, title := label(n)
 	if n.Kind == plan.Check {
-		p.begin(n, "check")
+		p.beginNode(n, "check")
 		p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", b.X,
 			b.Y, b.Width, b.Height, b.Height/2)
 		p.badge(n.Class, b.X+8, b.Y+4)
@@ -149,7 +149,7 @@ func (p *svgPrinter) node(n Node) {
 		return
 	}
 	kind := strings.ToLower(string(n.Kind))
-	p.begin(n, kind)
+	p.beginNode(n, kind)
 	p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>", b.X, b.Y, b.Width,
 		b.Height)
 	p.badge(n.Class, b.X+10, b.Y+15)
@@ -157,13 +157,13 @@ func (p *svgPrinter) node(n Node) {
 	p.printf("<text x=\"%.1f\" y=\"%.1f\">%s</text></g>\n", b.X+36, b.Y+35, xmlText(clip(title, 25)))
 }
 
-// begin opens the group of a node, with its tooltip.
-func (p *svgPrinter) begin(n Node, kind string) {
+// beginNode opens the group of a node, with its tooltip.
+func (p *svgPrinter) beginNode(n Node, kind string) {
 	classes := kind + " " + string(lookOf(n.Class).class)
 	if n.Critical {
 		classes += " critical"
 	}
-	p.printf("<g class=\"%s\" data-task=\"%s\"><title>%s</title>", classes, xmlText(string(n.ID)), xmlText(tip(n)))
+	p.printf("<g class=\"%s\" data-task=\"%s\"><title>%s</title>", classes, xmlText(string(n.ID)), xmlText(tooltip(n)))
 }
 
 func (p *svgPrinter) badge(c Class, x, y float64) {
@@ -191,7 +191,7 @@ func (p *svgPrinter) edges() {
 			begin, target := Point{to.X + to.Width, to.Y + to.Height/2}, Point{from.X, from.Y + from.Height/2}
 			between := p.l.Bends[[2]plan.TaskID{e.To, e.From}]
 			if len(between) == 0 {
-				between = around(begin, target, e, all)
+				between = detour(begin, target, e, all)
 			}
 			p.edge(class, end, e, curve(slices.Concat([]Point{begin}, between, []Point{target})))
 		}
@@ -283,8 +283,8 @@ func (p *svgPrinter) obstacles() []obstacle {
 	return all
 }
 
-// around are the points between the ends of an edge that lead it past what it would run behind; none if it is free.
-func around(from, to Point, e Edge, all []obstacle) []Point {
+// detour are the points between the ends of an edge that lead it past what it would run behind; none if it is free.
+func detour(from, to Point, e Edge, all []obstacle) []Point {
 	var hit []Box
 	for _, o := range all {
 		if o.id != e.From && o.id != e.To && runsBehind(from, to, o.box) {

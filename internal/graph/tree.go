@@ -95,8 +95,8 @@ func label(n Node) (id, title string) {
 	return clean(string(n.ID)), clean(title)
 }
 
-// tip is the tooltip of a node.
-func tip(n Node) string {
+// tooltip is the tooltip of a node.
+func tooltip(n Node) string {
 	id, title := label(n)
 	text := id + ": " + title + " (" + string(n.Kind) + ", " + string(n.Status) + ")"
 	if n.Critical {

@@ -22,19 +22,19 @@ func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Tim
 	next := &State{
 		Plan: s.Plan, Records: r, Tasks: maps.Clone(s.Tasks), order: slices.Clone(s.order), shape: s.shape,
 		below: s.below, over: s.over, splits: s.splits, fills: s.fills, followers: slices.Clone(s.followers),
-		claims: live(claims, now),
+		claims: unexpired(claims, now),
 	}
 	a := advance{State: next, before: s, redone: map[TaskID]*TaskState{}, touched: map[TaskID]bool{}}
 	for _, id := range changed {
-		a.touch(id)
+		a.redoTask(id)
 	}
 	for id := range s.claims {
-		a.touch(id)
+		a.redoTask(id)
 	}
 	for id := range next.claims {
-		a.touch(id)
+		a.redoTask(id)
 	}
-	a.finish()
+	a.deriveOthers()
 	return next
 }
 
@@ -47,44 +47,44 @@ type advance struct {
 	touched map[TaskID]bool // GOALs, with all below them
 }
 
-// touch redoes the ACTIONs that look at the records of a task or at the claims on it.
-func (a *advance) touch(id TaskID) {
+// redoTask redoes the ACTIONs that look at the records of a task or at the claims on it.
+func (a *advance) redoTask(id TaskID) {
 	t := a.before.Tasks[id]
 	switch {
 	case t == nil:
 	case t.NodeType == Action:
-		a.action(id)
+		a.redoAction(id)
 	case t.NodeType == Check:
-		a.touch(t.ReviewTargetTaskID)
-		a.fresh(id)
+		a.redoTask(t.ReviewTargetTaskID)
+		a.resetState(id)
 	default: // what was handed in for a GOAL counts for all below it
 		if a.touched[id] {
 			return
 		}
 		a.touched[id] = true
-		a.goal(id)
+		a.redoGoal(id)
 		for _, child := range a.shape.children[id] {
-			a.touch(child)
+			a.redoTask(child)
 		}
 	}
 }
 
-// fresh gives a task a new, empty state. A GOAL keeps its tally.
-func (a *advance) fresh(id TaskID) *TaskState {
+// resetState gives a task a new, empty state. A GOAL keeps its tally.
+func (a *advance) resetState(id TaskID) *TaskState {
 	was := a.Tasks[id]
 	t := &TaskState{Task: was.Task, tally: was.tally, place: was.place}
 	a.redone[id], a.Tasks[id], a.order[t.place] = t, t, t
 	return t
 }
 
-// action redoes an ACTION by its own records, and those that were made from one of its versions, which may have become
-// stale by it or no longer be.
-func (a *advance) action(id TaskID) {
+// redoAction redoes an ACTION by its own records, and those that were made from one of its versions, which may have
+// become stale by it or no longer be.
+func (a *advance) redoAction(id TaskID) {
 	if t := a.Tasks[id]; a.redone[id] != nil || t == nil || t.NodeType != Action {
 		return
 	}
-	t := a.fresh(id)
-	a.State.action(t)
+	t := a.resetState(id)
+	a.State.deriveAction(t)
 	a.addFollower(t, func(list []int, place int) []int {
 		if slices.Contains(list, place) {
 			return list
@@ -92,73 +92,74 @@ func (a *advance) action(id TaskID) {
 		return append(slices.Clip(list), place) // the State before has the list, too
 	})
 	for _, i := range a.followers[t.place] {
-		a.action(a.order[i].TaskID)
+		a.redoAction(a.order[i].TaskID)
 	}
 }
 
-// goal redoes a GOAL, once.
-func (a *advance) goal(id TaskID) *TaskState {
+// redoGoal redoes a GOAL, once.
+func (a *advance) redoGoal(id TaskID) *TaskState {
 	if t := a.redone[id]; t != nil {
 		return t
 	}
-	return a.fresh(id)
+	return a.resetState(id)
 }
 
-// dependants looks again at what the ACTIONs wait for that depend on a task. Nothing else of them changes with it.
-func (a *advance) dependants(id TaskID) {
+// recheckDependants looks again at what the ACTIONs wait for that depend on a task. Nothing else of them changes
+// with it.
+func (a *advance) recheckDependants(id TaskID) {
 	for _, d := range a.shape.dependants[id] {
 		was := a.before.Tasks[d]
 		if a.redone[d] != nil || was.Status != StatusPending && was.Status != StatusReady &&
 			was.Status != StatusToBeModified {
 			continue
 		}
-		*a.fresh(d) = *was
+		*a.resetState(d) = *was
 		if was.Status == StatusReady {
 			a.Tasks[d].Status = StatusPending
 		}
 	}
 }
 
-// finish derives the states that depend on other tasks, once those are redone.
-func (a *advance) finish() {
+// deriveOthers derives the states that depend on other tasks, once those are redone.
+func (a *advance) deriveOthers() {
 	actions := slices.DeleteFunc(slices.Collect(maps.Values(a.redone)), func(t *TaskState) bool {
 		return t.NodeType != Action
 	})
-	a.settle(actions)
+	a.demoteUndone(actions)
 	for _, t := range actions {
 		was := a.before.Tasks[t.TaskID]
 		for _, i := range a.over[t.place] {
-			goal := a.goal(a.order[i].TaskID)
+			goal := a.redoGoal(a.order[i].TaskID)
 			goal.tally.count(was, -1)
 			goal.tally.count(t, 1)
 		}
 		if (t.Status == StatusDone) != (was.Status == StatusDone) {
-			a.dependants(t.TaskID)
+			a.recheckDependants(t.TaskID)
 		}
 	}
 	for _, t := range slices.Collect(maps.Values(a.redone)) {
 		if t.NodeType == Goal && t.tally.open() != a.before.Tasks[t.TaskID].tally.open() {
-			a.dependants(t.TaskID)
+			a.recheckDependants(t.TaskID)
 		}
 	}
 	for _, t := range slices.Collect(maps.Values(a.redone)) {
 		if t.NodeType != Action {
 			continue
 		}
-		a.State.pending(t)
+		a.State.derivePending(t)
 		if check := a.shape.checks[t.TaskID]; check != "" {
-			a.fresh(check)
+			a.resetState(check)
 		}
 		for _, goal := range a.shape.assembles[t.TaskID] {
-			a.goal(goal)
+			a.redoGoal(goal)
 		}
 	}
 	for _, t := range a.redone {
 		switch t.NodeType {
 		case Check:
-			a.State.check(t)
+			a.State.deriveCheck(t)
 		case Goal:
-			a.State.goal(t)
+			a.State.deriveGoal(t)
 		}
 	}
 }

@@ -64,8 +64,8 @@ var configLimits = sync.OnceValue(func() []limit {
 	return all
 })
 
-// of is the limit's value.
-func (l limit) of(c Config) float64 {
+// valueIn is the limit's value.
+func (l limit) valueIn(c Config) float64 {
 	return reflect.ValueOf(c).Field(l.index).Convert(reflect.TypeFor[float64]()).Float()
 }
 
@@ -73,7 +73,7 @@ func (l limit) of(c Config) float64 {
 func (c Config) Numbers() iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
 		for _, l := range configLimits() {
-			if !yield(l.name, l.of(c)) {
+			if !yield(l.name, l.valueIn(c)) {
 				return
 			}
 		}

@@ -99,7 +99,7 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 	s := &State{
 		Plan: p, Records: r, Tasks: make(map[TaskID]*TaskState, len(p.Tasks)), order: make([]*TaskState, len(p.Tasks)),
 		shape: shapeOf(p), below: map[TaskID]leaves{}, splits: map[TaskID]TaskID{}, over: make([][]int, len(p.Tasks)),
-		followers: make([][]int, len(p.Tasks)), fills: map[TaskID]fills{}, claims: live(claims, now),
+		followers: make([][]int, len(p.Tasks)), fills: map[TaskID]fills{}, claims: unexpired(claims, now),
 	}
 	states := make([]TaskState, len(p.Tasks))
 	for i, t := range p.Tasks {
@@ -112,40 +112,40 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 	// What a task has to show comes first: dependants look at it.
 	for _, t := range s.order {
 		if t.NodeType == Action {
-			s.action(t)
+			s.deriveAction(t)
 		}
 	}
 	for _, t := range s.order {
 		if t.NodeType == Goal {
-			s.gather(t)
+			s.collectLeaves(t)
 		}
 	}
 	for _, id := range s.shape.planning {
 		if t := s.Tasks[id]; t.FillTargetTaskID != "" {
-			s.fill(t.Task)
+			s.noteFill(t.Task)
 		}
 	}
 	for _, t := range s.order {
 		s.addFollower(t, func(list []int, place int) []int { return append(list, place) })
 	}
-	s.settle(s.order)
-	s.follow()
+	s.demoteUndone(s.order)
+	s.deriveWaiting()
 	for _, t := range s.order {
 		switch t.NodeType {
 		case Check:
-			s.check(t)
+			s.deriveCheck(t)
 		case Goal:
 			for _, i := range s.below[t.TaskID].at {
 				t.tally.count(s.order[i], 1)
 			}
-			s.goal(t)
+			s.deriveGoal(t)
 		}
 	}
 	return s
 }
 
-// gather notes the leaves of a GOAL.
-func (s *State) gather(goal *TaskState) {
+// collectLeaves notes the leaves of a GOAL.
+func (s *State) collectLeaves(goal *TaskState) {
 	list := leaves{ids: s.leaves(goal.TaskID, nil, map[TaskID]bool{})}
 	list.at = make([]int, len(list.ids))
 	for n, id := range list.ids {
@@ -156,8 +156,8 @@ func (s *State) gather(goal *TaskState) {
 	s.below[goal.TaskID] = list
 }
 
-// live leaves out the claims that have expired.
-func live(claims Claims, now time.Time) Claims {
+// unexpired leaves out the claims that have expired.
+func unexpired(claims Claims, now time.Time) Claims {
 	var live Claims
 	for id, c := range claims {
 		if now.Before(c.Expires) {
@@ -170,8 +170,8 @@ func live(claims Claims, now time.Time) Claims {
 	return live
 }
 
-// versions fills in the pointers and counters that need nothing but the task's own records.
-func (s *State) versions(t *TaskState) {
+// countVersions fills in the pointers and counters that need nothing but the task's own records.
+func (s *State) countVersions(t *TaskState) {
 	r := s.Records.Of(t.TaskID)
 	reset := r.Reset()
 	decides := t.Decides != nil // then what was rejected before its last act is of the past
@@ -190,13 +190,14 @@ func (s *State) versions(t *TaskState) {
 			t.Verdict = v
 		}
 	}
-	t.Attempts, t.Lost = r.spent(0)
+	t.Attempts, t.Lost = r.countAttempts(0)
 }
 
-// spent counts the attempts since the last reset: those that ended without a result, and those lost in a row since
-// then. A worker that was killed says little about its task, so lost attempts have a limit of their own, and one that
-// ended in any way starts their count anew. The attempts are those of the task, or of its CHECK on a version.
-func (r *TaskRecords) spent(version int) (ended, lost int) {
+// countAttempts counts the attempts since the last reset: those that ended without a result, and those lost in a
+// row since then. A worker that was killed says little about its task, so lost attempts have a limit of their own,
+// and one that ended in any way starts their count anew. The attempts are those of the task, or of its CHECK on a
+// version.
+func (r *TaskRecords) countAttempts(version int) (ended, lost int) {
 	past := r.Reset().Attempt
 	if version == 0 {
 		past = max(past, newestOf(r.Acts).Attempt)
@@ -220,7 +221,7 @@ func (r *TaskRecords) spent(version int) (ended, lost int) {
 // A plan of version 2 has more rules (panel.go).
 func (s *State) verdict(id TaskID, r *TaskRecords, version int) (Verdict, int) {
 	if s.Plan.SchemaVersion > 1 {
-		return s.ruled(id, r, version)
+		return s.verdictOfPanel(id, r, version)
 	}
 	latest := map[string]Verdict{}
 	newest := 0
@@ -251,10 +252,10 @@ func (s *State) Quorum(id TaskID) int {
 	return s.shape.limits.Quorum
 }
 
-// action walks the table of docs/format.md: the first row that holds gives the status. PENDING and READY are told
-// apart in waiting, once the status of what it depends on is known.
-func (s *State) action(t *TaskState) {
-	s.versions(t)
+// deriveAction walks the table of docs/format.md: the first row that holds gives the status. PENDING and READY are told
+// apart in deriveWait, once the status of what it depends on is known.
+func (s *State) deriveAction(t *TaskState) {
+	s.countVersions(t)
 	r := s.Records.Of(t.TaskID)
 	limit := s.shape.limits.MaxAttempts
 	switch c, isClaimed := s.claims[t.TaskID]; {
@@ -318,7 +319,7 @@ func (s *State) Lineage(t *Task) []TaskID {
 	return ids
 }
 
-func (s *State) check(t *TaskState) {
+func (s *State) deriveCheck(t *TaskState) {
 	target := s.Tasks[t.ReviewTargetTaskID]
 	if target == nil {
 		t.Status, t.reason = StatusPending, "its target "+string(t.ReviewTargetTaskID)+" is missing"
@@ -326,7 +327,7 @@ func (s *State) check(t *TaskState) {
 	}
 	r := s.Records.Of(target.TaskID)
 	if target.Active > 0 {
-		t.Attempts, t.Lost = r.spent(target.Active)
+		t.Attempts, t.Lost = r.countAttempts(target.Active)
 	}
 	t.Active, t.Approved, t.Verdict = target.Active, target.Approved, target.Verdict
 	switch c, isClaimed := s.claims[t.TaskID]; {
@@ -351,8 +352,8 @@ func (s *State) check(t *TaskState) {
 
 func lostReason(n int) string { return plain.Count(n, "worker") + " in a row did not come back" }
 
-// goal derives a GOAL from its leaves. One that is assembled is not done before its assembling task is.
-func (s *State) goal(t *TaskState) {
+// deriveGoal derives a GOAL from its leaves. One that is assembled is not done before its assembling task is.
+func (s *State) deriveGoal(t *TaskState) {
 	if s.Records.Of(t.TaskID).Abandoned() {
 		t.Status = StatusAbandoned
 		return
@@ -388,9 +389,9 @@ func (s *State) goal(t *TaskState) {
 	}
 }
 
-// pending tells PENDING from READY for an ACTION that has nothing yet, and says what one waits for that can't be worked
-// on: a rejected version is redone only when its inputs are (again) approved.
-func (s *State) pending(t *TaskState) {
+// derivePending tells PENDING from READY for an ACTION that has nothing yet, and says what one waits for that can't
+// be worked on: a rejected version is redone only when its inputs are (again) approved.
+func (s *State) derivePending(t *TaskState) {
 	if t.NodeType != Action || t.Status != StatusPending && t.Status != StatusToBeModified {
 		return
 	}
@@ -527,15 +528,15 @@ func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID
 func (s *State) Inputs(id TaskID) []TaskID {
 	t := s.Tasks[id]
 	if len(t.OrderOnly) == 0 {
-		return s.actions(t.DependsOn)
+		return s.resolveGoals(t.DependsOn)
 	}
-	return s.actions(slices.DeleteFunc(slices.Clone(t.DependsOn), func(d TaskID) bool {
+	return s.resolveGoals(slices.DeleteFunc(slices.Clone(t.DependsOn), func(d TaskID) bool {
 		return slices.Contains(t.OrderOnly, d)
 	}))
 }
 
-// actions are the tasks of a list, with the leaves of GOALs in their places.
-func (s *State) actions(list []TaskID) []TaskID {
+// resolveGoals are the tasks of a list, with the leaves of GOALs in their places.
+func (s *State) resolveGoals(list []TaskID) []TaskID {
 	var inputs []TaskID
 	seen := map[TaskID]bool{}
 	for _, d := range list {
@@ -568,7 +569,7 @@ func (s *State) Changes(of ...TaskID) []TaskID {
 			return
 		}
 		visited[id] = true
-		inputs := s.actions(s.Tasks[id].DependsOn)
+		inputs := s.resolveGoals(s.Tasks[id].DependsOn)
 		slices.SortFunc(inputs, func(a, b TaskID) int { return s.Place(a) - s.Place(b) })
 		for _, in := range inputs {
 			visit(in, found)

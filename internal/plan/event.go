@@ -102,7 +102,7 @@ func refuse(id TaskID, format string, args ...any) error {
 	return &RefusedError{Task: id, Reason: fmt.Sprintf(format, args...)}
 }
 
-// action finds the ACTION an event is about.
+// actionNamed finds the ACTION that an event is about.
 func (s *State) actionNamed(id TaskID) (*TaskState, error) {
 	t := s.Tasks[id]
 	switch {

@@ -49,14 +49,14 @@ func (e Abandon) Apply(s *State) (Change, error) {
 		return Change{}, refuse(e.Task, "has made the plan, which is part of it; amend the plan instead")
 	}
 	goes := s.goesWith(t)
-	if needs := s.needs(t, goes); len(needs) > 0 {
+	if needs := s.neededFor(t, goes); len(needs) > 0 {
 		return Change{}, &abandonError{e.Task, needs}
 	}
 	subject := fmt.Sprintf("%s: abandoned", e.Task)
 	if n := len(goes) - 1; n > 0 {
 		subject += fmt.Sprintf(", with %s below it", plain.Count(n, "task"))
 	}
-	return s.marked(e.Task, goes, eventAbandoned, markAbandoned, subject, e.Decision, e.Author), nil
+	return s.markTasks(e.Task, goes, eventAbandoned, markAbandoned, subject, e.Decision, e.Author), nil
 }
 
 // goesWith are the task and, of a GOAL, the tasks below it that are neither DONE nor abandoned. Planning tasks that are
@@ -75,8 +75,8 @@ func (s *State) goesWith(t *TaskState) []TaskID {
 	return goes
 }
 
-// needs says what the tasks that would go are needed for. A plan that is given up as a whole needs nothing.
-func (s *State) needs(t *TaskState, goes []TaskID) []string {
+// neededFor says what the tasks that would go are needed for. A plan that is given up as a whole needs nothing.
+func (s *State) neededFor(t *TaskState, goes []TaskID) []string {
 	if t.TaskID == s.Plan.RootTaskID {
 		return nil
 	}
@@ -192,11 +192,11 @@ func (e Restore) Apply(s *State) (Change, error) {
 	if n := len(back) - 1; n > 0 {
 		subject += fmt.Sprintf(", with %s below it", plain.Count(n, "task"))
 	}
-	return s.marked(e.Task, back, eventRestored, markRestored, subject, e.Decision, e.Author), nil
+	return s.markTasks(e.Task, back, eventRestored, markRestored, subject, e.Decision, e.Author), nil
 }
 
-// marked is the change that marks tasks, all by one decision.
-func (s *State) marked(about TaskID, ids []TaskID, event, kind, subject string, d Decision, author Actor) Change {
+// markTasks is the change that marks tasks, all by one decision.
+func (s *State) markTasks(about TaskID, ids []TaskID, event, kind, subject string, d Decision, author Actor) Change {
 	c := Change{Subject: subject, Body: d.Reason, Trailers: trailers(event, about), Author: author}
 	for _, id := range ids {
 		rec := MarkRecord{N: nextNumber(s.Records.Of(id).Marks), Kind: kind}

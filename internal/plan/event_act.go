@@ -31,9 +31,9 @@ func (e ApplyVerdicts) Apply(s *State) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	w := wroteAct{state: s, judges: e.Judges, render: e.Render, next: map[TaskID]int{}}
+	w := actWriter{state: s, judges: e.Judges, render: e.Render, next: map[TaskID]int{}}
 	for _, rev := range reviews {
-		if err := w.review(rev); err != nil {
+		if err := w.addReview(rev); err != nil {
 			return Change{}, err
 		}
 	}
@@ -48,12 +48,12 @@ func (e ApplyVerdicts) Apply(s *State) (Change, error) {
 		Body:     strings.Join(w.lines, "\n"),
 		Trailers: trailers(EventVerdicts, lead, "Wf-Artifact", version, "Wf-Agent", ReviewerVerdicts),
 		Author:   Actor{ReviewerVerdicts, ReviewerVerdicts + agentDomain},
-		Add:      w.acts(Second(e.Time)),
+		Add:      w.addActs(Second(e.Time)),
 	}, nil
 }
 
-// wroteAct gathers what an act adds.
-type wroteAct struct {
+// actWriter gathers what an act adds.
+type actWriter struct {
 	state    *State
 	judges   []TaskID
 	render   func(Review) []byte
@@ -64,8 +64,8 @@ type wroteAct struct {
 	rejected []string
 }
 
-// review adds the review that a verdict is.
-func (w *wroteAct) review(rev Review) error {
+// addReview adds the review that a verdict is.
+func (w *actWriter) addReview(rev Review) error {
 	t, err := w.state.actionNamed(rev.TaskID)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (w *wroteAct) review(rev Review) error {
 }
 
 // subject is the line for people: every rejection, as far as there is room, and how many are approved.
-func (w *wroteAct) subject() string {
+func (w *actWriter) subject() string {
 	var names []string
 	for _, id := range w.judges {
 		names = append(names, fmt.Sprintf("%s %s", id, VersionID(w.state.Tasks[id].Active)))
@@ -119,8 +119,8 @@ func (w *wroteAct) subject() string {
 	return fmt.Sprintf("%s: %s applied: %s", w.judges[0], applied, strings.Join(said, "; "))
 }
 
-// acts adds the records that the judges' versions have taken effect, and returns all.
-func (w *wroteAct) acts(at time.Time) []Entry {
+// addActs adds the records that the judges' versions have taken effect, and returns all.
+func (w *actWriter) addActs(at time.Time) []Entry {
 	var docs []actDocument
 	var wrote []string
 	for _, e := range w.add {
@@ -179,7 +179,7 @@ func (s *State) comesAfter(id, other TaskID, seen map[TaskID]bool) bool {
 		return false
 	}
 	seen[id] = true
-	return slices.ContainsFunc(s.actions(t.DependsOn), func(in TaskID) bool {
+	return slices.ContainsFunc(s.resolveGoals(t.DependsOn), func(in TaskID) bool {
 		return in == other || s.comesAfter(in, other, seen)
 	})
 }

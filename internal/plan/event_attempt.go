@@ -78,12 +78,12 @@ func (e Retry) Apply(s *State) (Change, error) {
 		Subject:  fmt.Sprintf("%s: retry", t.TaskID),
 		Body:     e.Decision.Reason,
 		Trailers: trailers(eventRetry, t.TaskID),
-		Add:      []Entry{r.reset(t.TaskID, newestOf(r.Reviews).N, e.Decision)},
+		Add:      []Entry{r.resetEntry(t.TaskID, newestOf(r.Reviews).N, e.Decision)},
 	}, nil
 }
 
-// reset is the record after which none of the present attempts count, and no review up to a number.
-func (r *TaskRecords) reset(id TaskID, review int, d Decision) Entry {
+// resetEntry is the record after which none of the present attempts count, and no review up to a number.
+func (r *TaskRecords) resetEntry(id TaskID, review int, d Decision) Entry {
 	rec := resetRecord{N: nextNumber(r.Resets), Attempt: newestOf(r.Attempts).N, Review: review}
 	return Entry{Path: id.Dir() + "/" + rec.path(), Data: Document(d)}
 }

@@ -76,10 +76,10 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 	says := "finish"
 	switch {
 	case e.Order.TaskID != "":
-		act.Kind, says, err = actOrder, "order to "+string(e.Order.TaskID), e.order(s, t, &c)
+		act.Kind, says, err = actOrder, "order to "+string(e.Order.TaskID), e.addOrder(s, t, &c)
 	case e.Ask != nil:
 		act.Kind, says = actAsk, "asks the user"
-		e.ask(s, &c)
+		e.addQuestion(s, &c)
 	default:
 		if open := s.Unfinished(e.Task); len(open) > 0 {
 			err = refuse(e.Task, "can't finish: %s", JoinIDs(open))
@@ -91,7 +91,7 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 	if e.Order.Mode != "" {
 		says += ", " + e.Order.Mode
 	}
-	if err := e.answer(s, &c); err != nil {
+	if err := e.addAnswers(s, &c); err != nil {
 		return Change{}, err
 	}
 	if e.Amended.Tree != "" {
@@ -99,7 +99,7 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 			return Change{}, refuse(e.Task, "a decision that finishes changes no plan")
 		}
 		says += ", amends the plan"
-		if err := e.amend(s, &c); err != nil {
+		if err := e.addAmendment(s, &c); err != nil {
 			return Change{}, err
 		}
 	}
@@ -121,7 +121,7 @@ func (s *State) actOf(id TaskID, act actRecord, add []Entry, by string, at time.
 	return Entry{Path: path, Data: Document(doc)}
 }
 
-func (e ApplyDecision) order(s *State, by *TaskState, c *Change) error {
+func (e ApplyDecision) addOrder(s *State, by *TaskState, c *Change) error {
 	o := e.Order
 	if why := s.Orderable(e.Task, o.TaskID, o.Mode, e.answered(o.TaskID)); why != "" {
 		return refuse(o.TaskID, "%s", why)
@@ -151,15 +151,15 @@ func (e ApplyDecision) answered(id TaskID) (numbers []int) {
 	return numbers
 }
 
-func (e ApplyDecision) ask(s *State, c *Change) {
+func (e ApplyDecision) addQuestion(s *State, c *Change) {
 	q := *e.Ask
 	q.TaskID, q.By, q.CreatedAt = e.Task, e.Agent, Second(e.Time)
 	c.Body = q.Question
 	c.Add = append(c.Add, q.entry(s.Records.Of(e.Task).nextQuestion()))
 }
 
-// answer adds answers to tasks that the deciding task orders, and to nobody else.
-func (e ApplyDecision) answer(s *State, c *Change) error {
+// addAnswers adds answers to tasks that the deciding task orders, and to nobody else.
+func (e ApplyDecision) addAnswers(s *State, c *Change) error {
 	held := s.Held(e.Task)
 	for i, a := range e.Answers {
 		if !slices.Contains(held, a.Task) {
@@ -181,10 +181,10 @@ func (e ApplyDecision) answer(s *State, c *Change) error {
 	return nil
 }
 
-// amend adds a planning task whose first version is the plan that the decision has, and whose agent the deciding task
-// is. What an agent decided has to be accepted: by those whom the policy names for plans or, if there are none, by any
-// person.
-func (e ApplyDecision) amend(s *State, c *Change) error {
+// addAmendment adds a planning task whose first version is the plan that the decision has, and whose agent the
+// deciding task is. What an agent decided has to be accepted: by those whom the policy names for plans or, if there
+// are none, by any person.
+func (e ApplyDecision) addAmendment(s *State, c *Change) error {
 	by := e.Planner
 	by.Agent = string(e.Task)
 	if e.Amended.Session != "" {

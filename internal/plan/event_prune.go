@@ -94,7 +94,7 @@ func (t *TaskRecords) addStub(version int, tree OID, h half) bool {
 		return false
 	}
 	t.Pruned = append(t.Pruned, version)
-	return keep(&t.Artifacts, ArtifactRecord{Version: version, Files: tree})
+	return appendRecord(&t.Artifacts, ArtifactRecord{Version: version, Files: tree})
 }
 
 // PrunedDir is where a plan's tree says what its prunes did; below it each prune has a directory.

@@ -119,7 +119,7 @@ func (e HandIn) Apply(s *State) (Change, error) {
 	if len(e.Files) == 0 {
 		return Change{}, refuse(e.Task, "no file was handed in")
 	}
-	add, _ := s.Records.Of(e.Task).inputs(e.Task, e.Files)
+	add, _ := s.Records.Of(e.Task).inputEntries(e.Task, e.Files)
 	return Change{
 		Subject: fmt.Sprintf("%s: %s handed in for %s", e.Task, plain.Count(len(e.Files), "file"),
 			plain.Line(e.Files[0].Name)),
@@ -129,8 +129,8 @@ func (e HandIn) Apply(s *State) (Change, error) {
 	}, nil
 }
 
-// inputs are the records of files under their next free numbers, and those as an answer names them.
-func (r *TaskRecords) inputs(id TaskID, files []InputDocument) (add []Entry, names []string) {
+// inputEntries are the records of files under their next free numbers, and those as an answer names them.
+func (r *TaskRecords) inputEntries(id TaskID, files []InputDocument) (add []Entry, names []string) {
 	next := map[string]int{}
 	for _, f := range files {
 		escaped := EscapeName(f.Name)
@@ -172,9 +172,9 @@ func (e AnswerQuestion) Apply(s *State) (Change, error) {
 	}
 	a := e.Answer
 	a.QuestionID, a.TaskID = name, e.Task
-	add, inputs := r.inputs(e.Task, e.Files)
+	add, inputs := r.inputEntries(e.Task, e.Files)
 	a.Inputs = inputs
-	if why := e.Question.misses(&a); why != "" {
+	if why := e.Question.mismatch(&a); why != "" {
 		return Change{}, &AnswerError{Task: e.Task, Reason: why}
 	}
 	return Change{
@@ -199,8 +199,8 @@ func (e *AnswerError) Error() string { return string(e.Task) + ": " + e.Reason }
 // Exit has the hint.
 func (e *AnswerError) Exit() (int, string) { return fault.ExitUsage, e.Hint }
 
-// form is the kind of a question; one of a kind that is not known is answered with a text.
-func (q Question) form() string {
+// answerKind is the kind of a question; one of a kind that is not known is answered with a text.
+func (q Question) answerKind() string {
 	if q.Kind == AskFile || q.Kind == AskChoice {
 		return q.Kind
 	}

@@ -56,7 +56,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 		s.VersionVerdict(t.TaskID, VersionID(version)) != Approved):
 		return Change{}, refuse(t.TaskID, "%s can't be made again: only an approved version can, on a person's word",
 			VersionID(version))
-	case overtaken && !again && (rev.Verdict != Rejected || t.Planning() || r.acted(version)):
+	case overtaken && !again && (rev.Verdict != Rejected || t.Planning() || r.hasActed(version)):
 		return Change{}, refuse(t.TaskID, "%s can't be overtaken: only verdicts or a decision without effect can",
 			VersionID(version))
 	case rev.Agent != "" && rev.Verdict == Approved && r.reviewed(version, rev.Reviewer):
@@ -87,7 +87,7 @@ func (e AddReview) Apply(s *State) (Change, error) {
 		tr, as = append(tr, Trailer{"Wf-Seat", rev.Reviewer}), " as "+rev.Reviewer
 	}
 	c := Change{
-		Subject:  fmt.Sprintf("%s: %s %s%s%s", t.TaskID, verb, rev.ReviewedArtifactID, as, s.why(t, rev)),
+		Subject:  fmt.Sprintf("%s: %s %s%s%s", t.TaskID, verb, rev.ReviewedArtifactID, as, s.outcomeOf(t, rev)),
 		Body:     rev.Reason,
 		Trailers: tr,
 		Author:   e.Author,
@@ -99,13 +99,14 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	}
 	if again { // what it took to get here says nothing of the work that begins
 		c.Subject = fmt.Sprintf("%s: %s is to be made again", t.TaskID, rev.ReviewedArtifactID)
-		c.Add = append(c.Add, r.reset(t.TaskID, n, Decision{By: rev.For, CreatedAt: rev.CreatedAt, Reason: rev.Reason}))
+		c.Add = append(c.Add, r.resetEntry(t.TaskID, n,
+			Decision{By: rev.For, CreatedAt: rev.CreatedAt, Reason: rev.Reason}))
 	}
 	return c, nil
 }
 
-// why is how the line about a review ends: a reserve that approves less than wholly, and its score.
-func (s *State) why(t *TaskState, rev Review) string {
+// outcomeOf is how the line about a review ends: a reserve that approves less than wholly, and its score.
+func (s *State) outcomeOf(t *TaskState, rev Review) string {
 	n, of := s.Round(t)
 	switch r := rev.Rubric; {
 	case rev.Reviewer == reviewerAccepted && of > 0:

@@ -17,7 +17,7 @@ func (e Begin) Apply(s *State) (Change, error) {
 	if len(s.Plan.Tasks) > 0 {
 		return Change{}, fmt.Errorf("plan %s exists already", s.Plan.PlanID)
 	}
-	add, _ := s.Records.Of(PlanTaskID).inputs(PlanTaskID, e.Files)
+	add, _ := s.Records.Of(PlanTaskID).inputEntries(PlanTaskID, e.Files)
 	if e.Artifact.TaskID == "" {
 		return Change{
 			Subject:  fmt.Sprintf("%s: plan %q is to be made", PlanTaskID, e.Plan.Title),
@@ -90,14 +90,14 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 	}
 	c.Add = append(c.Add, s.notesOf(e.Notes, a.Agent, string(t.TaskID)+" "+a.ArtifactID, a.CreatedAt)...)
 	d := Decision{By: a.Agent, CreatedAt: a.CreatedAt}
-	c.Add = append(c.Add, s.madeFrom(t, a, rec.Version, e.ByPerson)...)
+	c.Add = append(c.Add, s.sourceEntries(t, a, rec.Version, e.ByPerson)...)
 	switch {
 	case e.ByPerson && (t.Attempts > 0 || t.Lost > 0 || t.Rejected > 0):
 		d.Reason = "handed in by a person"
-		c.Add = append(c.Add, r.reset(t.TaskID, newestOf(r.Reviews).N, d))
+		c.Add = append(c.Add, r.resetEntry(t.TaskID, newestOf(r.Reviews).N, d))
 	case t.Lost > 0:
 		d.Reason = "a version was made after lost attempts"
-		c.Add = append(c.Add, r.reset(t.TaskID, r.Reset().Review, d))
+		c.Add = append(c.Add, r.resetEntry(t.TaskID, r.Reset().Review, d))
 	}
 	return c, nil
 }

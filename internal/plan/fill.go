@@ -7,8 +7,8 @@ import "slices"
 // approved. Its deliverable is a fragment, a plan without config or root criteria, whose tasks come below the GOAL. A
 // fragment without tasks ends a loop.
 
-// renders reports whether the task's deliverable follows from the plan's workflow and approved files.
-func (t *Task) renders() bool { return t.Planning() && t.Agent == AgentWorkflow }
+// rendersWorkflow reports whether the task's deliverable follows from the plan's workflow and approved files.
+func (t *Task) rendersWorkflow() bool { return t.Planning() && t.Agent == AgentWorkflow }
 
 // AddFills adds the tasks that fill GOALs, below these, under free ids. Of each fill its caller gives FillTargetTaskID,
 // Fill and DependsOn.
@@ -20,7 +20,7 @@ func (p *Plan) AddFills(fills []*Task, by Planner) error {
 		if goal == nil || goal.NodeType != Goal {
 			return Findings{{Code: "fill-target", TaskID: f.FillTargetTaskID, Message: "is no GOAL of the plan"}}
 		}
-		made := by.tasks(planningID(next+i), "Fill "+string(goal.TaskID)+": "+goal.Title, goal.TaskID,
+		made := by.planningTasks(planningID(next+i), "Fill "+string(goal.TaskID)+": "+goal.Title, goal.TaskID,
 			"The tasks below "+string(goal.TaskID)+", as the workflow renders them.")
 		made[0].FillTargetTaskID, made[0].Fill, made[0].DependsOn = f.FillTargetTaskID, f.Fill, f.DependsOn
 		p.Tasks = append(p.Tasks, made...)
@@ -28,8 +28,8 @@ func (p *Plan) AddFills(fills []*Task, by Planner) error {
 	return nil
 }
 
-// filled is base with the fragment's tasks below the GOAL, behind those that are there.
-func filled(base *Plan, goal TaskID, fragment *Plan) (*Plan, error) {
+// fillGoal is base with the fragment's tasks below the GOAL, behind those that are there.
+func fillGoal(base *Plan, goal TaskID, fragment *Plan) (*Plan, error) {
 	if t := base.Task(goal); t == nil || t.NodeType != Goal {
 		return nil, Findings{{Code: "fill-target", TaskID: goal, Message: "is no GOAL of the plan any more"}}
 	}
@@ -77,8 +77,8 @@ func (p *Plan) endOf(goal TaskID) int {
 	return end
 }
 
-// fill notes a task that fills a GOAL, for that one and those above it.
-func (s *State) fill(t *Task) {
+// noteFill notes a task that fills a GOAL, for that one and those above it.
+func (s *State) noteFill(t *Task) {
 	goal := s.Tasks[t.FillTargetTaskID]
 	if goal == nil {
 		return

@@ -88,6 +88,7 @@ func (fs Findings) Has(code string) bool {
 // CodeMore is the code of the last finding of a list that was cut.
 const CodeMore = "more"
 
+// Capped are the findings that are shown; the last one says how many more there are.
 func (fs Findings) Capped() Findings {
 	if !fs.Full() {
 		return fs

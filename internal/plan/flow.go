@@ -97,8 +97,8 @@ const (
 	reviewerOvertook = "overtaken"       // an act no longer holds; counts towards no limit
 )
 
-// hasFlow reports whether the task has a field that only version 2 of the format has.
-func (t *Task) hasFlow() bool {
+// needsVersion2 reports whether the task has a field that only version 2 of the format has.
+func (t *Task) needsVersion2() bool {
 	if t.Role != "" || t.Follows != nil || len(t.OrderOnly) > 0 || t.Judges != nil || t.Decides != nil ||
 		t.Fill != nil || t.FillTargetTaskID != "" ||
 		t.MaxRounds != 0 || t.OnExhausted != "" || t.Agree != nil || t.Rubric != nil ||
@@ -125,7 +125,7 @@ func (t *TaskRecords) addLink(to *[]linkRecord, version int, name string) bool {
 		return false
 	}
 	link := linkRecord{version, TaskID(name[:at]), VersionNumber(name[at+1:])}
-	return link.Task.Valid() && link.Of > 0 && keep(to, link)
+	return link.Task.Valid() && link.Of > 0 && appendRecord(to, link)
 }
 
 // name is the last part of the record's name.

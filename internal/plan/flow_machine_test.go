@@ -811,7 +811,7 @@ func (f *flowTeam) bounded() {
 		most, seen := rounds(t.TaskID), map[TaskID]bool{}
 		var above func(id TaskID)
 		above = func(id TaskID) {
-			for _, in := range s.actions(s.Tasks[id].DependsOn) {
+			for _, in := range s.resolveGoals(s.Tasks[id].DependsOn) {
 				if !seen[in] {
 					seen[in] = true
 					most += rounds(in) - 1

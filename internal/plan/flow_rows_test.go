@@ -149,7 +149,7 @@ func TestFlowMode(t *testing.T) {
 		s := Derive(rowsPlan(nil), rowsRecords(inputs+records), nil, noon)
 		var got []string
 		a := Artifact{TaskID: "REVIEW-1", Inputs: []Input{{TaskID: "DEV-1", ArtifactID: "v1"}, {TaskID: "DEV-2", ArtifactID: "v1"}}}
-		for _, e := range s.madeFrom(s.Tasks["REVIEW-1"], a, 1, false) {
+		for _, e := range s.sourceEntries(s.Tasks["REVIEW-1"], a, 1, false) {
 			got = append(got, strings.TrimPrefix(e.Path, TaskID("REVIEW-1").Dir()+"/"))
 		}
 		if strings.Join(got, " ") != want {

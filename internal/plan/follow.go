@@ -43,12 +43,12 @@ func (s *State) newFlow() flow {
 		}
 	}
 	for _, t := range f.decides {
-		f.comeBefore(t.DependsOn)
+		f.noteDependencies(t.DependsOn)
 	}
 	return f
 }
 
-func (s *State) follow() {
+func (s *State) deriveWaiting() {
 	f := s.newFlow()
 	s.judging, s.judgedBy = map[TaskID][]TaskID{}, map[TaskID][]TaskID{}
 	for _, t := range s.order {
@@ -69,19 +69,19 @@ func (s *State) follow() {
 	}
 }
 
-// comeBefore notes what a deciding task depends on.
-func (f *flow) comeBefore(dependencies []TaskID) {
+// noteDependencies notes what a deciding task depends on.
+func (f *flow) noteDependencies(dependencies []TaskID) {
 	for _, d := range dependencies {
 		switch t := f.Tasks[d]; {
 		case t == nil || f.before[d]:
 			continue
 		case t.NodeType == Goal:
 			f.before[d] = true
-			f.comeBefore(f.leavesOf(d))
-			f.comeBefore(f.fills[d].open)
+			f.noteDependencies(f.leavesOf(d))
+			f.noteDependencies(f.fills[d].open)
 		default:
 			f.before[d] = true
-			f.comeBefore(t.DependsOn)
+			f.noteDependencies(t.DependsOn)
 		}
 	}
 }
@@ -109,14 +109,14 @@ func (f *flow) visit(t *TaskState) {
 	f.visitBefore(t.DependsOn)
 	if t.Decides != nil {
 		clear(f.sums) // it counts in them
-		if t.Status != StatusDone || f.applied(t) {
-			f.deciding(t)
+		if t.Status != StatusDone || f.checkApplied(t) {
+			f.deriveDecider(t)
 		}
 		clear(f.sums)
 		return
 	}
 	t.order, t.ordered = f.openOrder(t)
-	f.waiting(t)
+	f.deriveWait(t)
 	t.stuck = f.shape.acts && f.isStuck(t)
 }
 
@@ -129,8 +129,8 @@ func (f *flow) visitBefore(list []TaskID) {
 	}
 }
 
-// acted reports whether a version has taken effect.
-func (r *TaskRecords) acted(version int) bool {
+// hasActed reports whether a version has taken effect.
+func (r *TaskRecords) hasActed(version int) bool {
 	return slices.ContainsFunc(r.Acts, func(a actRecord) bool { return a.Version == version })
 }
 
@@ -170,8 +170,8 @@ func (r *TaskRecords) mode(version int) string {
 	return ""
 }
 
-// waiting tells what can be worked on from what other tasks hold back.
-func (f *flow) waiting(t *TaskState) {
+// deriveWait tells what can be worked on from what other tasks hold back.
+func (f *flow) deriveWait(t *TaskState) {
 	if t.Status != StatusPending && t.Status != StatusToBeModified {
 		return
 	}
@@ -266,7 +266,7 @@ func (f *flow) openOrder(t *TaskState) (orderRecord, bool) {
 		}
 	}
 	if t.Active > o.Versions {
-		applies := t.Judges != nil && t.Verdict == Approved && !r.acted(t.Active)
+		applies := t.Judges != nil && t.Verdict == Approved && !r.hasActed(t.Active)
 		if t.Verdict != "" && !applies || f.checkStuck(t) {
 			return orderRecord{}, false
 		}
@@ -303,12 +303,12 @@ func (f *flow) checkStuck(t *TaskState) bool {
 		return false
 	}
 	_, isClaimed := f.claims[check.TaskID]
-	ended, lost := f.Records.Of(t.TaskID).spent(t.Active)
+	ended, lost := f.Records.Of(t.TaskID).countAttempts(t.Active)
 	return !isClaimed && (ended >= f.shape.limits.MaxAttempts || lost >= f.shape.limits.MaxLost)
 }
 
-// deciding derives a task that decides: it waits while something that it has decided is open.
-func (f *flow) deciding(t *TaskState) {
+// deriveDecider derives a task that decides: it waits while something that it has decided is open.
+func (f *flow) deriveDecider(t *TaskState) {
 	if t.Status != StatusDone && t.Status != StatusPending && t.Status != StatusToBeModified {
 		return
 	}
@@ -382,7 +382,7 @@ func (s *State) Verified(id TaskID) bool {
 // Unjudged is the first of the tasks that judge a task and have not approved a version of it, "" if all have.
 func (s *State) Unjudged(id TaskID, version int) TaskID {
 	for _, judge := range s.JudgesOf(id) {
-		if s.judged(id, version, judge) != Approved && !s.Accepted(id, version) {
+		if s.verdictBy(id, version, judge) != Approved && !s.Accepted(id, version) {
 			return judge
 		}
 	}
@@ -410,8 +410,8 @@ func (f *flow) judgedOf(j *Judges) []TaskID {
 	return ids
 }
 
-// judged is the newest verdict of a judging task on a version, "" if it has none.
-func (s *State) judged(id TaskID, version int, judge TaskID) Verdict {
+// verdictBy is the newest verdict of a judging task on a version, "" if it has none.
+func (s *State) verdictBy(id TaskID, version int, judge TaskID) Verdict {
 	var newest Verdict
 	for _, r := range s.Records.Of(id).Reviews {
 		if r.Version == version && r.Reviewer == string(judge) {

@@ -65,8 +65,8 @@ func PlanCriteria() []Criterion {
 	}
 }
 
-// tasks are the ACTION that makes a plan and its CHECK.
-func (p Planner) tasks(id TaskID, title string, parent TaskID, description string) []*Task {
+// planningTasks are the ACTION that makes a plan and its CHECK.
+func (p Planner) planningTasks(id TaskID, title string, parent TaskID, description string) []*Task {
 	// The hard rules come first, whoever else reviews.
 	reviewers := union([]string{ReviewerPlan}, p.Reviewers)
 	return []*Task{
@@ -98,7 +98,7 @@ func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
 		Complexity: asked.Complexity,
 		Workflow:   asked.Workflow,
 		Tasks: append([]*Task{{TaskID: RootID, NodeType: Goal, Title: asked.Title}},
-			by.tasks(PlanTaskID, "Plan: "+asked.Title, RootID,
+			by.planningTasks(PlanTaskID, "Plan: "+asked.Title, RootID,
 				"The graph of tasks, each with its deliverable, criteria and estimate.")...),
 	}
 	p.SetVersion()
@@ -155,11 +155,11 @@ func (base *Plan) Merged(task TaskID, candidate *Plan, version int) (*Plan, erro
 	var err error
 	switch {
 	case t.FillTargetTaskID != "":
-		p, err = filled(base, t.FillTargetTaskID, candidate)
+		p, err = fillGoal(base, t.FillTargetTaskID, candidate)
 	case t.SplitTargetTaskID != "":
-		p, err = split(base, t.SplitTargetTaskID, candidate)
+		p, err = splitLeaf(base, t.SplitTargetTaskID, candidate)
 	default:
-		p = replaced(base, candidate)
+		p = replacePlan(base, candidate)
 	}
 	if err != nil {
 		return nil, err
@@ -170,10 +170,10 @@ func (base *Plan) Merged(task TaskID, candidate *Plan, version int) (*Plan, erro
 	return p, nil
 }
 
-// replaced is the candidate with base's planning tasks in it, so that the plan's own reviews remain visible. A plan
+// replacePlan is the candidate with base's planning tasks in it, so that the plan's own reviews remain visible. A plan
 // that an agent made, or that is amended, keeps what was asked for, word by word. An amendment that says nothing of the
 // root's checklist, of the config or of roles leaves them as they are.
-func replaced(base, candidate *Plan) *Plan {
+func replacePlan(base, candidate *Plan) *Plan {
 	root := candidate.RootTaskID
 	p := &Plan{
 		SchemaVersion: base.SchemaVersion,
@@ -278,9 +278,9 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 			return Change{}, err
 		}
 	}
-	p.correct(e.Days)
+	p.correctEstimates(e.Days)
 	p.addSplits(e.Split, e.Planner)
-	if len(e.Fills) > 0 && (s.Plan.Workflow == nil || !t.renders()) {
+	if len(e.Fills) > 0 && (s.Plan.Workflow == nil || !t.rendersWorkflow()) {
 		return Change{}, refuse(e.Task, "is not made from a workflow, and so has nothing to fill")
 	}
 	if err := p.AddFills(e.Fills, e.Planner); err != nil {
@@ -359,8 +359,8 @@ func (s *State) Merged(task TaskID, candidate *Plan, version int) (*Plan, error)
 	return p, s.keepsDone(p).Err()
 }
 
-// correct writes estimates back. The tasks are copied: the candidate is not ours.
-func (p *Plan) correct(days map[TaskID]float64) {
+// correctEstimates writes estimates back. The tasks are copied: the candidate is not ours.
+func (p *Plan) correctEstimates(days map[TaskID]float64) {
 	for i, t := range p.Tasks {
 		if d, ok := days[t.TaskID]; ok && t.NodeType == Action && d != t.EstimatedPersonDays {
 			corrected := *t

@@ -37,12 +37,12 @@ func (id TaskID) Valid() bool {
 	}
 	for word := range strings.SplitSeq(string(id[:dash]), "-") {
 		if word == "" || isDigit(word[0]) ||
-			!only(word, func(c byte) bool { return isDigit(c) || 'A' <= c && c <= 'Z' }) {
+			!allBytes(word, func(c byte) bool { return isDigit(c) || 'A' <= c && c <= 'Z' }) {
 			return false
 		}
 	}
 	for number := range strings.SplitSeq(string(id[dash+1:]), ".") {
-		if number == "" || !only(number, isDigit) {
+		if number == "" || !allBytes(number, isDigit) {
 			return false
 		}
 	}
@@ -51,7 +51,7 @@ func (id TaskID) Valid() bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-func only(s string, is func(byte) bool) bool {
+func allBytes(s string, is func(byte) bool) bool {
 	for i := range len(s) {
 		if !is(s[i]) {
 			return false

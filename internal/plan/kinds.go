@@ -126,11 +126,11 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 				{Text: "vN/artifact.json", take: func(x reading) bool { return x.beside&(halfFiles|halfStub) != 0 }},
 				{Text: "vN/files", take: func(x reading) bool {
 					return x.beside&halfArtifact != 0 &&
-						keep(&x.to.Artifacts, ArtifactRecord{Version: x.n, Files: x.oid})
+						appendRecord(&x.to.Artifacts, ArtifactRecord{Version: x.n, Files: x.oid})
 				}},
 				{Text: "vN/from/NAME", take: func(x reading) bool { return x.to.addLink(&x.to.From, x.n, x.name) }},
 				{Text: "vN/mode-KIND", take: func(x reading) bool {
-					return isMode(x.word) && keep(&x.to.Modes, modeRecord{x.n, x.word})
+					return isMode(x.word) && appendRecord(&x.to.Modes, modeRecord{x.n, x.word})
 				}},
 				{Text: "vN/" + stubPrefix + "NAME", take: func(x reading) bool {
 					return x.to.addStub(x.n, stubTree(stubPrefix+x.name), x.beside)
@@ -153,7 +153,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 				{Text: "rN-vV-SCORE-NAME/VERDICT.md", take: func(x reading) bool {
 					rev := ReviewRecord{x.n, x.version, x.score, x.name, Verdict(x.word)}
 					return x.beside&halfReview != 0 && (rev.Verdict == Approved || rev.Verdict == Rejected) &&
-						keep(&x.to.Reviews, rev)
+						appendRecord(&x.to.Reviews, rev)
 				}},
 			},
 			Document: Review{}, Content: contentOf(func(d *Review) said {
@@ -168,7 +168,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 		{
 			Dir: "checks", Events: []string{eventCheck}, Reads: "for the next step of a review", Texts: true,
 			Forms: []form{{Text: "kN-vV.json", take: func(x reading) bool {
-				return keep(&x.to.Checks, CheckRecord{x.n, x.version})
+				return appendRecord(&x.to.Checks, CheckRecord{x.n, x.version})
 			}}},
 			Document: Checked{}, Content: contentOf(func(d *Checked) said {
 				return said{
@@ -196,13 +196,14 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			Document: Decision{},
 			Content:  contentOf((*Decision).says),
 			Forms: []form{{Text: "sN-aA-rR.json", take: func(x reading) bool {
-				return keep(&x.to.Resets, resetRecord{x.n, x.attempt, x.review})
+				return appendRecord(&x.to.Resets, resetRecord{x.n, x.attempt, x.review})
 			}}},
 		},
 		{
 			Dir: "questions", Shown: true, Events: []string{eventQuestion, EventGraft, EventVerdicts, EventDecision},
 			Reads: "yes", Texts: true,
-			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Questions, x.n) }}},
+			Forms: []form{{Text: "qN.json",
+				take: func(x reading) bool { return appendRecord(&x.to.Questions, x.n) }}},
 			Document: Question{}, Content: contentOf(func(d *Question) said {
 				return said{Name: "questions/" + d.QuestionID + ".json", Task: d.TaskID, By: d.By,
 					At: d.CreatedAt, Brief: d}
@@ -211,7 +212,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 		{
 			against: func(v values) string { return "questions/q" + strconv.Itoa(v.n) + ".json" },
 			Dir:     "answers", Shown: true, Events: []string{eventAnswer, EventDecision}, Reads: "yes",
-			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return keep(&x.to.Answers, x.n) }}},
+			Forms:    []form{{Text: "qN.json", take: func(x reading) bool { return appendRecord(&x.to.Answers, x.n) }}},
 			Document: Answer{}, Content: contentOf(func(d *Answer) said {
 				says := said{Name: "answers/" + d.QuestionID + ".json", Task: d.TaskID, By: d.By, At: d.CreatedAt}
 				for _, in := range d.Inputs {
@@ -248,7 +249,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 		{
 			Dir: "waivers", Events: []string{EventWaiver}, Reads: "no",
 			Forms: []form{{Text: "wN-vV-NAME.json", take: func(x reading) bool {
-				return keep(&x.to.Waivers, WaiverRecord{x.n, x.version, x.name})
+				return appendRecord(&x.to.Waivers, WaiverRecord{x.n, x.version, x.name})
 			}}},
 			Document: WaiverDocument{}, Content: contentOf(func(d *WaiverDocument) said {
 				return said{
@@ -261,14 +262,15 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			Dir: "marks", Events: []string{eventAbandoned, eventRestored}, Named: true, Reads: "yes, the newest",
 			Document: Decision{}, Content: contentOf((*Decision).says, markRules...),
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
-				return (x.word == markAbandoned || x.word == markRestored) && keep(&x.to.Marks, MarkRecord{x.n, x.word})
+				return (x.word == markAbandoned || x.word == markRestored) &&
+					appendRecord(&x.to.Marks, MarkRecord{x.n, x.word})
 			}}},
 		},
 		{
 			Dir: "landings", Events: []string{eventLanding}, Reads: "yes, of the newest version", Document: Landing{},
 			Forms: []form{{Text: "lN-vV-KIND.json", take: func(x reading) bool {
 				return (x.word == landed || x.word == refused || x.word == flaky) &&
-					keep(&x.to.Landings, landingRecord{x.n, x.version, x.word})
+					appendRecord(&x.to.Landings, landingRecord{x.n, x.version, x.word})
 			}}},
 			Content: contentOf(func(d *Landing) said {
 				return said{
@@ -287,7 +289,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 		{
 			Dir: "acts", Shown: true, Events: []string{EventVerdicts, EventDecision}, Reads: "yes",
 			Forms: []form{{Text: "vN-aA-KIND.json", take: func(x reading) bool {
-				return isAct(x.word) && keep(&x.to.Acts, actRecord{x.n, x.attempt, x.word})
+				return isAct(x.word) && appendRecord(&x.to.Acts, actRecord{x.n, x.attempt, x.word})
 			}}},
 			Document: actDocument{}, Content: contentOf(func(d *actDocument) said {
 				return said{
@@ -342,7 +344,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 	all.ofTask, all.ofPlan = map[string]*RecordKind{}, map[string]*RecordKind{}
 	for _, k := range all.list {
 		for i := range k.Forms {
-			k.Forms[i].parts = formParts(k.Forms[i].Text)
+			k.Forms[i].parts = parseForm(k.Forms[i].Text)
 		}
 		if k.OfPlan {
 			all.ofPlan[k.Dir] = k
@@ -360,14 +362,14 @@ type kindIndex struct {
 }
 
 func takeOrder(x reading) bool {
-	return (x.word == "" || isMode(x.word)) && keep(&x.to.Orders,
+	return (x.word == "" || isMode(x.word)) && appendRecord(&x.to.Orders,
 		orderRecord{x.n, x.decision, x.before, x.attempt, x.word})
 }
 
 func takeAttempt(x reading) bool {
 	switch x.word {
 	case AttemptError, AttemptLost, AttemptNeedsInput, AttemptNoop:
-		return keep(&x.to.Attempts, AttemptRecord{x.n, x.version, x.word})
+		return appendRecord(&x.to.Attempts, AttemptRecord{x.n, x.version, x.word})
 	}
 	return false
 }
@@ -413,7 +415,7 @@ func (k *RecordKind) values(rest string) (values, bool) {
 	const both = halfFiles | halfArtifact | halfVerdict | halfReview
 	for i := range k.Forms {
 		f := &k.Forms[i]
-		if v, ok := f.read(rest); ok && (f.take == nil ||
+		if v, ok := f.parse(rest); ok && (f.take == nil ||
 			f.take(reading{values: v, beside: both, to: &TaskRecords{}})) {
 			return v, true
 		}
@@ -448,11 +450,11 @@ func OwnerOf(rest string) string {
 	return text
 }
 
-// take adds the record of one name, unless no form matches.
-func (k *RecordKind) take(t *TaskRecords, n Name, rest string, halves map[string]half) bool {
+// addRecord adds the record of one name, unless no form matches.
+func (k *RecordKind) addRecord(t *TaskRecords, n Name, rest string, halves map[string]half) bool {
 	for i := range k.Forms {
 		f := &k.Forms[i]
-		v, ok := f.read(rest)
+		v, ok := f.parse(rest)
 		if !ok {
 			continue
 		}
@@ -503,8 +505,8 @@ func recordPath(dir string, ofPlan bool, form int, v values) string {
 	return string(b)
 }
 
-// formParts divides a form where capitals begin and end.
-func formParts(text string) []formPart {
+// parseForm divides a form where capitals begin and end.
+func parseForm(text string) []formPart {
 	var parts []formPart
 	capital := func(r rune) bool { return 'A' <= r && r <= 'Z' }
 	for text != "" {
@@ -522,9 +524,9 @@ func formParts(text string) []formPart {
 	return parts
 }
 
-// read takes a name apart from left to right. Long plans have tens of thousands of them, for which regular expressions
+// parse takes a name apart from left to right. Long plans have tens of thousands of them, for which regular expressions
 // would be most of what a status takes.
-func (f *form) read(rest string) (v values, ok bool) {
+func (f *form) parse(rest string) (v values, ok bool) {
 	r := recordName{rest: rest}
 	for i, p := range f.parts {
 		if r.bad {

@@ -16,7 +16,7 @@ func (p *Plan) Loosens(base *Plan) Findings {
 	is, were := p.Limits(), base.Limits()
 	var fs Findings
 	for _, l := range configLimits() {
-		switch now, before := l.of(is), l.of(were); {
+		switch now, before := l.valueIn(is), l.valueIn(were); {
 		case l.wider == "more" && now > before:
 			fs = append(fs, loosened("config."+l.name, "at most", now, before))
 		case l.wider == "less" && now < before:
@@ -146,9 +146,9 @@ func (s *State) keepsDone(p *Plan) Findings {
 				Expected: expected, Found: "nothing",
 			})
 		case now.NodeType != Action:
-			fs = append(fs, t.amended("node_type", p))
-		case fixed && t.changed(now) != "":
-			f := t.amended(t.changed(now), p)
+			fs = append(fs, t.amendedFinding("node_type", p))
+		case fixed && t.changedField(now) != "":
+			f := t.amendedFinding(t.changedField(now), p)
 			f.Expected = expected
 			fs = append(fs, f)
 		}
@@ -162,8 +162,8 @@ func (s *State) Amended(p *Plan) Findings {
 	var fs Findings
 	for t, now := range s.approvedIn(p) {
 		if now != nil {
-			if field := t.changed(now); field != "" {
-				fs = append(fs, t.amended(field, p))
+			if field := t.changedField(now); field != "" {
+				fs = append(fs, t.amendedFinding(field, p))
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func (s *State) approvedIn(p *Plan) iter.Seq2[*TaskState, *Task] {
 	}
 }
 
-func (t *TaskState) amended(field string, p *Plan) Finding {
+func (t *TaskState) amendedFinding(field string, p *Plan) Finding {
 	at := slices.IndexFunc(p.Tasks, func(o *Task) bool { return o.TaskID == t.TaskID })
 	return Finding{
 		Code: "amends-done", Path: fmt.Sprintf("tasks[%d].%s", at, field), TaskID: t.TaskID,
@@ -190,8 +190,8 @@ func (t *TaskState) amended(field string, p *Plan) Finding {
 	}
 }
 
-// changed returns the first field in which the tasks differ, among those that a deliverable rests on; "" for none.
-func (t *Task) changed(o *Task) string {
+// changedField returns the first field in which the tasks differ, among those that a deliverable rests on; "" for none.
+func (t *Task) changedField(o *Task) string {
 	switch {
 	case t.NodeType != o.NodeType:
 		return "node_type"

@@ -66,9 +66,9 @@ func Near(l lookup, r Records, id TaskID) (tasks []*Task, ok bool) {
 		return nil, false
 	}
 	if t != nil {
-		n.madeFrom(t.TaskID)
+		n.addSources(t.TaskID)
 		for _, d := range t.DependsOn {
-			n.dependency(d)
+			n.addDependency(d)
 		}
 		place, _ := l.Find(t.TaskID)
 		for _, i := range l.Links(place).Splits {
@@ -115,35 +115,35 @@ func (n *near) add(id TaskID) *Task {
 	return t
 }
 
-// dependency adds a task with what decides whether it is DONE: of a CHECK its target, of a GOAL all below it, of an
+// addDependency adds a task with what decides whether it is DONE: of a CHECK its target, of a GOAL all below it, of an
 // ACTION what its newest version was made from.
-func (n *near) dependency(id TaskID) {
+func (n *near) addDependency(id TaskID) {
 	t := n.add(id)
 	if t == nil || n.whole[id] {
 		return
 	}
 	n.whole[id] = true
-	n.madeFrom(id)
+	n.addSources(id)
 	if t.NodeType == Check {
-		n.dependency(t.ReviewTargetTaskID)
+		n.addDependency(t.ReviewTargetTaskID)
 	}
 	if t.NodeType != Goal {
 		return
 	}
 	place, _ := n.Find(id)
 	for _, i := range n.Links(place).Children {
-		n.dependency(n.Task(i).TaskID)
+		n.addDependency(n.Task(i).TaskID)
 	}
 	if f := t.FinalDeliverableSpec; f != nil && f.AssembleTaskID != "" {
 		n.add(f.AssembleTaskID)
 	}
 }
 
-func (n *near) madeFrom(id TaskID) {
+func (n *near) addSources(id TaskID) {
 	r := n.records.Of(id)
 	for _, l := range r.From {
 		if l.Version == r.Active() {
-			n.dependency(l.Task)
+			n.addDependency(l.Task)
 		}
 	}
 }

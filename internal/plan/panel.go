@@ -12,8 +12,8 @@ import (
 // How a version comes to its verdict in a plan of version 2: by seats that agree, in a bounded number of rounds, or
 // because the rounds are used up and its CHECK takes what there is. All of it follows from the names of reviews.
 
-// ruled is the verdict of a version, and the number of its newest review.
-func (s *State) ruled(id TaskID, r *TaskRecords, version int) (Verdict, int) {
+// verdictOfPanel is the verdict of a version, and the number of its newest review.
+func (s *State) verdictOfPanel(id TaskID, r *TaskRecords, version int) (Verdict, int) {
 	reviews := r.reviewsOf(version)
 	newest := 0
 	if n := len(reviews); n > 0 {
@@ -28,7 +28,7 @@ func (s *State) ruled(id TaskID, r *TaskRecords, version int) (Verdict, int) {
 		}
 		return Approved, newest
 	}
-	return s.rule(id, reviews), newest
+	return s.tallyReviews(id, reviews), newest
 }
 
 // reviewsOf are the reviews of a version in the order of their numbers.
@@ -57,8 +57,8 @@ func (s *State) judges(reviewer string) bool {
 	return t != nil && t.Judges != nil
 }
 
-// rule is the verdict that the reviews of one version give. What accepts it is left out: see acceptance.
-func (s *State) rule(id TaskID, reviews []ReviewRecord) Verdict {
+// tallyReviews is the verdict that the reviews of one version give. What accepts it is left out: see acceptance.
+func (s *State) tallyReviews(id TaskID, reviews []ReviewRecord) Verdict {
 	newest := newestByReviewer(reviews)
 	delete(newest, reviewerAccepted)
 	check := s.CheckOf(id)
@@ -77,12 +77,12 @@ func (s *State) rule(id TaskID, reviews []ReviewRecord) Verdict {
 		}
 		return ""
 	}
-	return s.agreed(id, *check.Agree, newest)
+	return s.tallySeats(id, *check.Agree, newest)
 }
 
-// agreed is the verdict of the seats. Who has no seat can only reject, and does so at once. The seats are heard to the
-// end: what each of them says is what the next version is made from.
-func (s *State) agreed(id TaskID, a Agree, newest map[string]ReviewRecord) Verdict {
+// tallySeats is the verdict of the seats. Who has no seat can only reject, and does so at once. The seats are heard
+// to the end: what each of them says is what the next version is made from.
+func (s *State) tallySeats(id TaskID, a Agree, newest map[string]ReviewRecord) Verdict {
 	seats, taken := s.seats(id, newest)
 	for name, v := range newest {
 		if v.Verdict == Rejected && !slices.Contains(taken, name) {
@@ -262,7 +262,7 @@ func (s *State) usedUp(id TaskID, r *TaskRecords, version, below int) bool {
 	}
 	rounds := 0
 	for v, reviews := range of {
-		rejected := s.rule(id, reviews) == Rejected
+		rejected := s.tallyReviews(id, reviews) == Rejected
 		if v > version || v == version && !rejected {
 			return false
 		}
@@ -304,7 +304,7 @@ func (s *State) Accepted(id TaskID, version int) bool {
 		return false
 	}
 	r := s.Records.Of(id)
-	v, _ := s.ruled(id, r, version)
+	v, _ := s.verdictOfPanel(id, r, version)
 	return v == Approved && s.acceptance(id, r, version) > 0
 }
 

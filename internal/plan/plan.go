@@ -40,7 +40,7 @@ type Plan struct {
 // has: a program that does not know roles, judges or loops would derive other statuses.
 func (p *Plan) SetVersion() {
 	p.SchemaVersion = max(p.SchemaVersion, 1)
-	if p.Workflow != nil || len(p.Roles) > 0 || slices.ContainsFunc(p.Tasks, (*Task).hasFlow) {
+	if p.Workflow != nil || len(p.Roles) > 0 || slices.ContainsFunc(p.Tasks, (*Task).needsVersion2) {
 		p.SchemaVersion = 2
 	}
 }
@@ -55,7 +55,7 @@ func (p *Plan) Task(id TaskID) *Task {
 	return nil
 }
 
-// maxDepth is how many levels a document, and a plan's tree of tasks, may have.
+// MaxDepth is how many levels a document, and a plan's tree of tasks, may have.
 const MaxDepth = 100
 
 // Graft says that an approved version of a planning task has become part of this plan.

@@ -267,7 +267,7 @@ func ParseTaskRecords(names []Name) *TaskRecords {
 	}
 	for _, n := range names {
 		switch {
-		case t.add(n, halves):
+		case t.addName(n, halves):
 		case isNewRecord(n.Path, false):
 			t.Newer = append(t.Newer, n.Path)
 		default:
@@ -311,14 +311,14 @@ func splitName(path string) (dir, base string) {
 	return path[:max(i, 0)], path[i+1:]
 }
 
-// add adds the record of one name, if the format knows it.
-func (t *TaskRecords) add(n Name, halves map[string]half) bool {
+// addName adds the record of one name, if the format knows it.
+func (t *TaskRecords) addName(n Name, halves map[string]half) bool {
 	dir, rest, _ := strings.Cut(n.Path, "/")
 	k := KindOf(dir, false)
-	return k != nil && k.take(t, n, rest, halves)
+	return k != nil && k.addRecord(t, n, rest, halves)
 }
 
-func keep[T any](list *[]T, record T) bool {
+func appendRecord[T any](list *[]T, record T) bool {
 	*list = append(*list, record)
 	return true
 }

@@ -86,7 +86,7 @@ func (s *State) LastingVerdict(id TaskID, artifactID string) Verdict {
 // made, and what these yield stays until then. What has no approved version yet is made anyway.
 func (s *State) Impact(ids ...TaskID) (again, asks []TaskID) {
 	changed := map[TaskID]bool{}
-	of := s.actions(ids)
+	of := s.resolveGoals(ids)
 	for _, leaf := range of {
 		changed[leaf] = true
 	}

@@ -22,7 +22,7 @@ func AfterBegin(got *Plan) (*Plan, error) {
 		return nil, refuse(PlanTaskID, "a plan that is made from a workflow names it, and %s makes it", AgentWorkflow)
 	}
 	want := Bootstrap(got.PlanID, got, by)
-	want.reword(nil, got)
+	want.copyWording(nil, got)
 	return want, nil
 }
 
@@ -40,7 +40,7 @@ func (s *State) AfterReplan(task TaskID, got *Plan) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Plan.reword(s.Plan, got)
+	c.Plan.copyWording(s.Plan, got)
 	return c.Plan, nil
 }
 
@@ -56,7 +56,7 @@ func (e ApplyDecision) After(s *State, task TaskID, got *Plan) (Change, error) {
 	}
 	c, err := e.Apply(s)
 	if err == nil && c.Plan != nil && got != nil {
-		c.Plan.reword(s.Plan, got)
+		c.Plan.copyWording(s.Plan, got)
 	}
 	return c, err
 }
@@ -101,7 +101,7 @@ func (s *State) AfterGraft(g Grafting, got *Plan) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Plan.reword(s.Plan, got)
+	c.Plan.copyWording(s.Plan, got)
 	return c.Plan, nil
 }
 
@@ -134,16 +134,16 @@ var errNoPlanner = errors.New("it has no task that makes the plan, with a CHECK 
 
 // plannerOf reads off a planning task and its CHECK who makes the plan, and who reviews it.
 func (p *Plan) plannerOf(id TaskID) (Planner, error) {
-	t, check := p.Task(id), p.check(id)
+	t, check := p.Task(id), p.checkOf(id)
 	if t == nil || t.NodeType != Action || !t.Planning() || check == nil {
 		return Planner{}, errNoPlanner
 	}
 	return Planner{Agent: t.Agent, File: t.DeliverableSpec.Filename, Reviewers: check.Reviewers}, nil
 }
 
-// reword gives the planning tasks that are new in p the words that got has in their place. They are for people and
+// copyWording gives the planning tasks that are new in p the words that got has in their place. They are for people and
 // agents to read, and other versions of this program may put them differently; nothing is judged by them.
-func (p *Plan) reword(before, got *Plan) {
+func (p *Plan) copyWording(before, got *Plan) {
 	for i, t := range p.Tasks {
 		if !t.TaskID.Reserved() || before != nil && before.Task(t.TaskID) != nil {
 			continue

@@ -77,8 +77,8 @@ func (r Rubric) Names() []string {
 	})
 }
 
-// rated checks that a review's score is the one that its ratings give, by the rubric of the task's CHECK.
-func (r Review) rated(by *Rubric) error {
+// checkRatings checks that a review's score is the one that its ratings give, by the rubric of the task's CHECK.
+func (r Review) checkRatings(by *Rubric) error {
 	switch {
 	case by == nil && r.Rubric == nil && len(r.Ratings) == 0:
 		return nil
@@ -88,7 +88,7 @@ func (r Review) rated(by *Rubric) error {
 		return nil
 	case len(r.Ratings) == 0:
 		return fmt.Errorf("can't be approved without ratings of %s", strings.Join(by.Names(), ", "))
-	case r.Rubric == nil || !r.Rubric.same(*by):
+	case r.Rubric == nil || !r.Rubric.equal(*by):
 		return fmt.Errorf("its rubric changed while it was reviewed")
 	}
 	score, err := by.Scored(r.Ratings)
@@ -104,7 +104,7 @@ func (r Review) rated(by *Rubric) error {
 	return nil
 }
 
-func (r Rubric) same(as Rubric) bool {
+func (r Rubric) equal(as Rubric) bool {
 	return r.Scale == as.Scale && r.Pass == as.Pass && r.Clear == as.Clear && r.Veto == as.Veto &&
 		maps.Equal(r.Dimensions, as.Dimensions)
 }

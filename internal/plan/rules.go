@@ -53,13 +53,13 @@ func contentOf[T any](says func(*T) said, rules ...rule[T]) content {
 		check: func(document any, in *Setting) (any, string) {
 			d := document.(*T)
 			s := says(d)
-			why := s.elsewhere(in)
+			why := s.placeProblem(in)
 			for i := 0; why == "" && i < len(rules) && (in.Task == "" || in.task() != nil); i++ {
-				if why = rules[i].broken(d, in); why == unsaid {
+				if why = rules[i].broken(d, in); why == ruleText {
 					why = "breaks the rule: " + strings.ReplaceAll(rules[i].text, "`", "")
 				}
 			}
-			return s.Brief, cmp.Or(why, s.unsigned(in))
+			return s.Brief, cmp.Or(why, s.authorProblem(in))
 		},
 	}
 	for _, r := range rules {
@@ -91,8 +91,8 @@ var everyRule = []string{
 		"time in UTC, in whole seconds",
 }
 
-// unsigned says why nobody can have made a document.
-func (s said) unsigned(in *Setting) string {
+// authorProblem says why nobody can have made a document.
+func (s said) authorProblem(in *Setting) string {
 	_, zone := s.At.Zone()
 	switch {
 	case s.By == "":
@@ -100,12 +100,12 @@ func (s said) unsigned(in *Setting) string {
 	case s.Agent && in.By != "" && in.By != s.By:
 		return fmt.Sprintf("is by %s, and the event by %s", strconv.Quote(s.By), strconv.Quote(in.By))
 	}
-	return unless(!s.At.IsZero() && zone == 0 && s.At.Equal(Second(s.At)),
+	return reasonUnless(!s.At.IsZero() && zone == 0 && s.At.Equal(Second(s.At)),
 		"created_at is no time in UTC, in whole seconds")
 }
 
-// elsewhere says where a document differs from its name and what lies beside it.
-func (s said) elsewhere(in *Setting) string {
+// placeProblem says where a document differs from its name and what lies beside it.
+func (s said) placeProblem(in *Setting) string {
 	version := VersionNumber(s.Version)
 	switch tree := in.Tree(in.Task, version); {
 	case !s.NoTask && s.Task != in.Task && !(s.OfCheck && in.isCheck(s.Task)):
@@ -152,12 +152,12 @@ func (s said) elsewhere(in *Setting) string {
 
 var artifactRules = []rule[Artifact]{
 	{"each of `inputs[]` is a version of another task, and has its tree", func(d *Artifact, in *Setting) string {
-		return unless(!slices.ContainsFunc(d.Inputs, func(x Input) bool {
+		return reasonUnless(!slices.ContainsFunc(d.Inputs, func(x Input) bool {
 			return x.Tree == "" || x.TaskID == d.TaskID || in.Tree(x.TaskID, VersionNumber(x.ArtifactID)) != x.Tree
 		}))
 	}},
 	{"`files[]` have paths as section 2 says, of a change below `a/` and `b/`", func(d *Artifact, in *Setting) string {
-		return unless(!slices.ContainsFunc(d.Files, func(f FileInfo) bool {
+		return reasonUnless(!slices.ContainsFunc(d.Files, func(f FileInfo) bool {
 			if in.changes() {
 				return !strings.HasPrefix(f.Path, "a/") && !strings.HasPrefix(f.Path, "b/")
 			}
@@ -165,22 +165,22 @@ var artifactRules = []rule[Artifact]{
 		}))
 	}},
 	{"`base` is there where the task changes the repository, and only there",
-		func(d *Artifact, in *Setting) string { return unless(in.changes() == (d.Base != nil)) }},
+		func(d *Artifact, in *Setting) string { return reasonUnless(in.changes() == (d.Base != nil)) }},
 }
 
 var reviewRules = []rule[Review]{
 	{"`verdict` is `APPROVED` or `REJECTED`, `score` from 0 to 100", func(d *Review, _ *Setting) string {
-		return unless((d.Verdict == Approved || d.Verdict == Rejected) && d.Score >= 0 && d.Score <= 100)
+		return reasonUnless((d.Verdict == Approved || d.Verdict == Rejected) && d.Score >= 0 && d.Score <= 100)
 	}},
 	{"`check_task_id` is the task's CHECK",
-		func(d *Review, in *Setting) string { return unless(in.Since || in.isCheck(d.CheckTaskID)) }},
+		func(d *Review, in *Setting) string { return reasonUnless(in.Since || in.isCheck(d.CheckTaskID)) }},
 	{"`spec_hash` is the task's", func(d *Review, in *Setting) string {
-		return unless(in.Since || in.judgedBy(d.SpecHash), "its criteria changed while it was reviewed")
+		return reasonUnless(in.Since || in.judgedBy(d.SpecHash), "its criteria changed while it was reviewed")
 	}},
 	{"`criteria[]` has each criterion of the task once, with its severity, and no other",
 		func(d *Review, in *Setting) string {
 			if in.Since && !in.judgedBy(d.SpecHash) {
-				return unless(len(d.Criteria) > 0)
+				return reasonUnless(len(d.Criteria) > 0)
 			}
 			of := in.task().AcceptanceCriteria
 			for _, c := range of {
@@ -188,25 +188,25 @@ var reviewRules = []rule[Review]{
 					return fmt.Sprintf("criterion %s has no result", c.ID)
 				}
 			}
-			return unless(len(d.Criteria) == len(of),
+			return reasonUnless(len(d.Criteria) == len(of),
 				fmt.Sprintf("%d results for %d criteria", len(d.Criteria), len(of)))
 		}},
 	{"each `result` is one of those of `criteria[]`",
 		func(d *Review, _ *Setting) string { return allResults(d.Criteria) }},
 	{"what is `waived` has a waiver", func(d *Review, in *Setting) string {
-		return unless(!slices.ContainsFunc(d.Criteria, func(c CriterionResult) bool {
+		return reasonUnless(!slices.ContainsFunc(d.Criteria, func(c CriterionResult) bool {
 			return c.Result == ResultWaived && !in.Waived(VersionNumber(d.ReviewedArtifactID), c.ID)
 		}))
 	}},
 	{"an approval has every MUST passed or waived", func(d *Review, in *Setting) string {
-		return unless(d.Verdict == Rejected || d.accepts(in) || len(d.FailedMust()) == 0,
+		return reasonUnless(d.Verdict == Rejected || d.accepts(in) || len(d.FailedMust()) == 0,
 			fmt.Sprintf("can't be approved: %s not passed", strings.Join(d.FailedMust(), ", ")))
 	}},
 	{"`min_score` is what the CHECK asks for", func(d *Review, in *Setting) string {
-		return unless(in.Since || d.JudgedBy != nil || d.MinScore == in.State.MinScore(in.Task))
+		return reasonUnless(in.Since || d.JudgedBy != nil || d.MinScore == in.State.MinScore(in.Task))
 	}},
 	{"an approval has a `score` of at least `min_score`", func(d *Review, in *Setting) string {
-		return unless(d.Verdict == Rejected || d.accepts(in) || d.Score >= d.MinScore,
+		return reasonUnless(d.Verdict == Rejected || d.accepts(in) || d.Score >= d.MinScore,
 			fmt.Sprintf("can't be approved with score %d: at least %d is needed", d.Score, d.MinScore))
 	}},
 	{"with a rubric, the `score` follows from the `ratings`, and without one there are none",
@@ -215,47 +215,47 @@ var reviewRules = []rule[Review]{
 			if d.JudgedBy != nil {
 				by = in.State.RubricOfJudge(TaskID(d.Reviewer))
 			}
-			err := d.rated(by)
-			return unless(in.Since || d.accepts(in) || err == nil, fmt.Sprint(err))
+			err := d.checkRatings(by)
+			return reasonUnless(in.Since || d.accepts(in) || err == nil, fmt.Sprint(err))
 		}},
 	{"the reviewer may review the task (section 7)", func(d *Review, in *Setting) string {
 		may := in.Since || d.accepts(in) || in.State.conflicts(in.task(), *d) ||
 			in.State.MayReview(in.Task, d.Reviewer) ||
 			d.JudgedBy != nil && in.State.judges(d.Reviewer) || d.Reviewer == reviewerOvertook && d.Verdict == Rejected
-		return unless(may, fmt.Sprintf("%s is not among its reviewers (%s)", plain.Line(d.Reviewer),
+		return reasonUnless(may, fmt.Sprintf("%s is not among its reviewers (%s)", plain.Line(d.Reviewer),
 			plain.Line(strings.Join(in.State.Reviewers(in.Task), ", "))))
 	}},
 	{"`agent` is who spoke for a seat, or judged, and is there for nobody else", func(d *Review, in *Setting) string {
 		fits := in.Since || d.JudgedBy != nil || (d.Agent != "") == in.State.isSeat(in.Task, d.Reviewer)
-		return unless(fits, fmt.Sprintf(
+		return reasonUnless(fits, fmt.Sprintf(
 			"a review in a seat names the role and who speaks for it; this one names %q and %q", d.Reviewer, d.Agent))
 	}},
 	{"`session` is not the one that made the version", func(d *Review, in *Setting) string {
 		made := in.made(d.ReviewedArtifactID)
-		return unless(made == nil || d.Session == "" || d.Session != made.Session,
+		return reasonUnless(made == nil || d.Session == "" || d.Session != made.Session,
 			fmt.Sprintf("the session that made %s can't review it", d.ReviewedArtifactID))
 	}},
 	{"`self_reviewed` is there where who approves made the version", func(d *Review, in *Setting) string {
 		made := in.made(d.ReviewedArtifactID)
-		return unless(made == nil || d.SelfReviewed || d.By() != made.Agent || d.Verdict == Rejected ||
+		return reasonUnless(made == nil || d.SelfReviewed || d.By() != made.Agent || d.Verdict == Rejected ||
 			d.JudgedBy != nil)
 	}},
 	{"`judged_by` names a version of the reviewer, which judges; `cause` is there with it alone",
 		func(d *Review, in *Setting) string {
-			return unless(d.JudgedBy == nil && d.Cause == "" || d.JudgedBy != nil &&
+			return reasonUnless(d.JudgedBy == nil && d.Cause == "" || d.JudgedBy != nil &&
 				string(d.JudgedBy.TaskID) == d.Reviewer && (in.Since || in.State.judges(d.Reviewer)))
 		}},
 }
 
 var checkRules = []rule[Checked]{
 	{"`spec_hash` is the task's",
-		func(d *Checked, in *Setting) string { return unless(in.Since || in.judgedBy(d.SpecHash)) }},
+		func(d *Checked, in *Setting) string { return reasonUnless(in.Since || in.judgedBy(d.SpecHash)) }},
 	{"`criteria[]` are some of the task's, none twice, with their severity", func(d *Checked, in *Setting) string {
 		for i, x := range d.Criteria {
 			twice := slices.ContainsFunc(d.Criteria[:i], func(y CriterionResult) bool { return x.ID == y.ID })
 			is := func(c Criterion) bool { return c.isOf(x) }
 			if twice || in.judgedBy(d.SpecHash) && !slices.ContainsFunc(in.task().AcceptanceCriteria, is) {
-				return unless(false)
+				return reasonUnless(false)
 			}
 		}
 		return ""
@@ -266,60 +266,64 @@ var checkRules = []rule[Checked]{
 
 var attemptRules = []rule[Attempt]{
 	{"`task_id` is the CHECK where the name has a version, else the ACTION", func(d *Attempt, in *Setting) string {
-		return unless(strings.Contains(in.Name, "-v") != (d.TaskID == in.Task))
+		return reasonUnless(strings.Contains(in.Name, "-v") != (d.TaskID == in.Task))
 	}},
 }
 
 var questionRules = []rule[Question]{
 	{"`name` and `question` say something",
 		func(d *Question, _ *Setting) string {
-			return unless(d.Name != "" && strings.TrimSpace(d.Question) != "")
+			return reasonUnless(d.Name != "" && strings.TrimSpace(d.Question) != "")
 		}},
 	{"`kind` is one of these, and a choice has `options[]`", func(d *Question, _ *Setting) string {
-		return unless(d.Kind == AskText || d.Kind == AskFile || d.Kind == AskChoice && len(d.Options) > 0)
+		return reasonUnless(d.Kind == AskText || d.Kind == AskFile || d.Kind == AskChoice && len(d.Options) > 0)
 	}},
 	{"`recommended_option_id` is one of `options[]`", func(d *Question, _ *Setting) string {
-		return unless(d.RecommendedOptionID == "" || d.has(d.RecommendedOptionID))
+		return reasonUnless(d.RecommendedOptionID == "" || d.hasOption(d.RecommendedOptionID))
 	}},
 }
 
 var answerRules = []rule[Answer]{
 	{"it answers with what the question asks for", func(d *Answer, in *Setting) string {
 		if q, ok := in.says("questions/" + d.QuestionID + ".json").(*Question); ok {
-			return q.misses(d)
+			return q.mismatch(d)
 		}
-		return unless(in.Says == nil)
+		return reasonUnless(in.Says == nil)
 	}},
 }
 
 var inputRules = []rule[InputDocument]{
 	{"`file_name` is one name, as section 2 says; `sha256` is one", func(d *InputDocument, _ *Setting) string {
-		return unless(relpath.Check(d.FileName) == nil && !strings.Contains(d.FileName, "/") && len(d.SHA256) == 64 &&
+		return reasonUnless(relpath.Check(d.FileName) == nil && !strings.Contains(d.FileName, "/") &&
+			len(d.SHA256) == 64 &&
 			strings.Trim(d.SHA256, "0123456789abcdef") == "")
 	}},
 }
 
 var waiverRules = []rule[WaiverDocument]{
 	{"`criterion` is one of the task's", func(d *WaiverDocument, in *Setting) string {
-		return unless(in.Since || slices.ContainsFunc(in.task().AcceptanceCriteria, func(c Criterion) bool {
+		return reasonUnless(in.Since || slices.ContainsFunc(in.task().AcceptanceCriteria, func(c Criterion) bool {
 			return c.ID == d.Criterion
 		}), fmt.Sprintf("has no criterion %q", d.Criterion))
 	}},
 	{"there is a `reason`",
-		func(d *WaiverDocument, _ *Setting) string { return unless(d.Reason != "", "a waiver needs a reason") }},
+		func(d *WaiverDocument, _ *Setting) string {
+			return reasonUnless(d.Reason != "", "a waiver needs a reason")
+		}},
 }
 
 var markRules = []rule[Decision]{
 	{"what is abandoned has a `reason`", func(d *Decision, in *Setting) string {
-		return unless(d.Reason != "" || strings.HasSuffix(in.Name, markRestored+".json"), "giving it up needs a reason")
+		return reasonUnless(d.Reason != "" ||
+			strings.HasSuffix(in.Name, markRestored+".json"), "giving it up needs a reason")
 	}},
 }
 
 var landingRules = []rule[Landing]{
 	{"the task changes the repository",
-		func(d *Landing, in *Setting) string { return unless(in.Since || in.changes()) }},
+		func(d *Landing, in *Setting) string { return reasonUnless(in.Since || in.changes()) }},
 	{"there is a `branch`, and either a `commit` or a `reason`", func(d *Landing, _ *Setting) string {
-		return unless(d.Branch != "" && (d.Commit == "") != (d.Reason == ""))
+		return reasonUnless(d.Branch != "" && (d.Commit == "") != (d.Reason == ""))
 	}},
 	{"each `result` is one of those of `criteria[]`",
 		func(d *Landing, _ *Setting) string { return allResults(d.Criteria) }},
@@ -328,41 +332,41 @@ var landingRules = []rule[Landing]{
 const versionRule = "`schema_version` is 1"
 
 var actRules = []rule[actDocument]{
-	{versionRule, func(d *actDocument, _ *Setting) string { return unless(d.SchemaVersion == 1) }},
+	{versionRule, func(d *actDocument, _ *Setting) string { return reasonUnless(d.SchemaVersion == 1) }},
 }
 
 var orderRules = []rule[Order]{
-	{versionRule, func(d *Order, _ *Setting) string { return unless(d.SchemaVersion == 1) }},
+	{versionRule, func(d *Order, _ *Setting) string { return reasonUnless(d.SchemaVersion == 1) }},
 }
 
 var sessionRules = []rule[CompletionDocument]{
 	{"`plan_id` of what is completed is the plan's", func(d *CompletionDocument, in *Setting) string {
-		return unless(d.PlanID == in.State.Plan.PlanID || !strings.HasSuffix(in.Name, eventCompleted+".json"))
+		return reasonUnless(d.PlanID == in.State.Plan.PlanID || !strings.HasSuffix(in.Name, eventCompleted+".json"))
 	}},
 }
 
 var doctorRules = []rule[Mend]{
 	{"`mended[]` says what and where", func(d *Mend, _ *Setting) string {
 		empty := func(m Mended) bool { return m.Code == "" || m.Place == "" || m.Did == "" }
-		return unless(len(d.Mended) > 0 && !slices.ContainsFunc(d.Mended, empty), "doctor has put nothing right")
+		return reasonUnless(len(d.Mended) > 0 && !slices.ContainsFunc(d.Mended, empty), "doctor has put nothing right")
 	}},
 }
 
 var pruneRules = []rule[PruneDocument]{
 	{"`plan_id` is the plan's, `keep` at least 1", func(d *PruneDocument, in *Setting) string {
-		return unless(d.PlanID == in.State.Plan.PlanID && d.Keep > 0 && isID(string(d.Archive)))
+		return reasonUnless(d.PlanID == in.State.Plan.PlanID && d.Keep > 0 && isID(string(d.Archive)))
 	}},
 }
 
-// unless is a reason that holds unless a condition does; without words for it, the rule's own are taken.
-func unless(ok bool, words ...string) string {
+// reasonUnless is a reason that holds unless a condition does; without words for it, the rule's own are taken.
+func reasonUnless(ok bool, words ...string) string {
 	if ok {
 		return ""
 	}
-	return cmp.Or(strings.Join(words, ""), unsaid)
+	return cmp.Or(strings.Join(words, ""), ruleText)
 }
 
-const unsaid = "."
+const ruleText = "."
 
 // accepts reports whether a review takes a version as it is, whatever it came to (section 7).
 func (r Review) accepts(in *Setting) bool { return r.Taken() && in.State.Plan.SchemaVersion > 1 }
@@ -399,29 +403,29 @@ func (c Criterion) isOf(x CriterionResult) bool { return x.ID == c.ID && x.Sever
 
 // allResults says whether each result is one.
 func allResults(results []CriterionResult) string {
-	return unless(!slices.ContainsFunc(results, func(c CriterionResult) bool {
+	return reasonUnless(!slices.ContainsFunc(results, func(c CriterionResult) bool {
 		return !slices.Contains([]string{ResultPass, ResultFail, ResultWaived, ResultNotJudged}, c.Result)
 	}))
 }
 
-func (q *Question) has(option string) bool {
+func (q *Question) hasOption(option string) bool {
 	return slices.ContainsFunc(q.Options, func(o Option) bool { return o.OptionID == option })
 }
 
-// misses says how an answer misses what was asked for, "" if it does not.
-func (q *Question) misses(a *Answer) string {
+// mismatch says how an answer misses what was asked for, "" if it does not.
+func (q *Question) mismatch(a *Answer) string {
 	switch {
-	case q.Kind == AskChoice && !q.has(a.OptionID):
+	case q.Kind == AskChoice && !q.hasOption(a.OptionID):
 		ids := make([]string, len(q.Options))
 		for i, o := range q.Options {
 			ids[i] = plain.Line(o.OptionID)
 		}
 		return fmt.Sprintf("%s wants one of the options %v", a.QuestionID, ids)
 	case q.Kind != AskChoice && a.OptionID != "":
-		return fmt.Sprintf("%s has no options to choose from; it asks for a %s", a.QuestionID, q.form())
+		return fmt.Sprintf("%s has no options to choose from; it asks for a %s", a.QuestionID, q.answerKind())
 	case q.Kind == AskFile && len(a.Inputs) == 0:
 		return a.QuestionID + " asks for a file"
-	case q.form() == AskText && a.Text == "" && len(a.Inputs) == 0:
+	case q.answerKind() == AskText && a.Text == "" && len(a.Inputs) == 0:
 		return a.QuestionID + " asks for a text"
 	}
 	return ""
@@ -443,7 +447,7 @@ var noteContent = content{
 			return nil, ""
 		}
 		n := noteRecord{}.Read(data)
-		return nil, unless(n.By != "" && !n.CreatedAt.IsZero() && strings.TrimSpace(n.Text) != "" &&
+		return nil, reasonUnless(n.By != "" && !n.CreatedAt.IsZero() && strings.TrimSpace(n.Text) != "" &&
 			len(n.Text) <= maxNote, "is no note of somebody's that says something, in at most 8 KiB")
 	},
 }

@@ -39,7 +39,7 @@ func planningID(n int) TaskID { return TaskID("PLAN-" + strconv.Itoa(n)) }
 // description of the task that makes the fragment.
 func (p *Plan) addSplit(id TaskID, leaf *Task, by Planner, reason string) {
 	name := string(leaf.TaskID)
-	made := by.tasks(id, "Split "+name+": "+leaf.Title, leaf.ParentTaskID,
+	made := by.planningTasks(id, "Split "+name+": "+leaf.Title, leaf.ParentTaskID,
 		"The tasks that "+name+" falls into, each with a deliverable of its own.")
 	made[0].SplitTargetTaskID, made[0].Description = leaf.TaskID, reason
 	p.Tasks = append(p.Tasks, made...)
@@ -119,7 +119,8 @@ func (e Replan) Apply(s *State) (Change, error) {
 	c := Change{Author: e.Author, Body: e.Reason, Plan: &p}
 	id := planningID(p.nextPlanning())
 	if e.Leaf == "" {
-		made := e.Planner.tasks(id, "Amend: "+p.Title, p.RootTaskID, "The whole plan as it shall be from now on.")
+		made := e.Planner.planningTasks(id, "Amend: "+p.Title, p.RootTaskID,
+			"The whole plan as it shall be from now on.")
 		made[0].Description = e.Reason
 		p.Tasks = append(p.Tasks, made...)
 		c.Subject = fmt.Sprintf("%s: amend the plan", id)
@@ -158,13 +159,13 @@ func depth(id TaskID, get func(TaskID) *Task) int {
 	return depth
 }
 
-// split is base with the fragment's tasks below the leaf.
-func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
+// splitLeaf is base with the fragment's tasks below the leaf.
+func splitLeaf(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 	old := base.Task(leaf)
 	if old == nil || old.NodeType != Action {
 		return nil, Findings{{Code: "split-target", TaskID: leaf, Message: "is no ACTION of the plan any more"}}
 	}
-	if n := fragment.actions(); n < 2 {
+	if n := fragment.countActions(); n < 2 {
 		return nil, Findings{{Code: "fragment-alone", TaskID: leaf, Path: "tasks",
 			Message: "a split into one task is no smaller", Expected: "two tasks or more", Found: strconv.Itoa(n)}}
 	}
@@ -183,18 +184,18 @@ func split(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 				ParentTaskID: t.ParentTaskID,
 				Meta:         t.Meta, Context: t.Context,
 			})
-			p.Tasks = append(p.Tasks, fragment.below(old, heir, base)...)
+			p.Tasks = append(p.Tasks, fragment.tasksBelow(old, heir, base)...)
 		case t.NodeType == Check && t.ReviewTargetTaskID == leaf:
 			// Retired: its records stay with the leaf's.
 		default:
-			p.Tasks = append(p.Tasks, t.rebound(leaf, heir, t.TaskID == last))
+			p.Tasks = append(p.Tasks, t.rebind(leaf, heir, t.TaskID == last))
 		}
 	}
 	return &p, nil
 }
 
-// actions is the number of ACTIONs.
-func (p *Plan) actions() (n int) {
+// countActions is the number of ACTIONs.
+func (p *Plan) countActions() (n int) {
 	for _, t := range p.Tasks {
 		if t.NodeType == Action {
 			n++
@@ -217,17 +218,17 @@ func (p *Plan) Ignored() (fields []string) {
 	return fields
 }
 
-// foreign reports whether an id is of the fragment's own checklist, whatever the plan has under it: what covers such an
-// item says nothing about the plan's.
-func (p *Plan) foreign(base *Plan) func(id string) bool {
+// foreignCriteria reports whether an id is of the fragment's own checklist, whatever the plan has under it: what
+// covers such an item says nothing about the plan's.
+func (p *Plan) foreignCriteria(base *Plan) func(id string) bool {
 	own, plans := p.RootCriteria(), base.RootCriteria()
 	return func(id string) bool {
 		return slices.ContainsFunc(own, func(c RootCriterion) bool { return c.ID == id && !slices.Contains(plans, c) })
 	}
 }
 
-// around is the GOAL of a fragment that stands for the leaf itself, nil if its tasks stand in none.
-func (p *Plan) around(leaf TaskID) *Task {
+// enclosingGoal is the GOAL of a fragment that stands for the leaf itself, nil if its tasks stand in none.
+func (p *Plan) enclosingGoal(leaf TaskID) *Task {
 	if t := p.Task(leaf); t != nil && t.NodeType == Goal && t.ParentTaskID == p.RootTaskID {
 		return t
 	}
@@ -237,7 +238,7 @@ func (p *Plan) around(leaf TaskID) *Task {
 // heir is the task of a fragment that yields what the leaf was to deliver: the assembling one, or the one that declares
 // the same files.
 func (p *Plan) heir(leaf *Task) (TaskID, Findings) {
-	if last := cmp.Or(p.assembling(), p.around(leaf.TaskID).assembles()); last != "" {
+	if last := cmp.Or(p.assembling(), p.enclosingGoal(leaf.TaskID).assembles()); last != "" {
 		return last, nil
 	}
 	for _, t := range p.Tasks {
@@ -261,12 +262,12 @@ func (d *DeliverableSpec) sameFiles(o *DeliverableSpec) bool {
 	return d != nil && o != nil && d.Filename == o.Filename && slices.Equal(d.Files, o.Files)
 }
 
-// below are the fragment's tasks as they stand below the leaf. All of them get the leaf's inputs; the heir gets what
-// the leaf was judged by and what it covers, so that a split makes nothing easier, and every CHECK is as strict as the
-// leaf's.
-func (p *Plan) below(leaf *Task, heir TaskID, base *Plan) []*Task {
+// tasksBelow are the fragment's tasks as they stand below the leaf. All of them get the leaf's inputs; the heir
+// gets what the leaf was judged by and what it covers, so that a split makes nothing easier, and every CHECK is as
+// strict as the leaf's.
+func (p *Plan) tasksBelow(leaf *Task, heir TaskID, base *Plan) []*Task {
 	var tasks []*Task
-	check, foreign, same := base.check(leaf.TaskID), p.foreign(base), p.around(leaf.TaskID)
+	check, foreign, same := base.checkOf(leaf.TaskID), p.foreignCriteria(base), p.enclosingGoal(leaf.TaskID)
 	for _, t := range p.Tasks {
 		if t.TaskID == p.RootTaskID || t == same {
 			continue
@@ -292,7 +293,7 @@ func (p *Plan) below(leaf *Task, heir TaskID, base *Plan) []*Task {
 			}
 			if moved.TaskID == heir {
 				moved.Covers = union(moved.Covers, leaf.Covers)
-				moved.AcceptanceCriteria = inherited(moved.AcceptanceCriteria, leaf.AcceptanceCriteria)
+				moved.AcceptanceCriteria = inheritCriteria(moved.AcceptanceCriteria, leaf.AcceptanceCriteria)
 			}
 		case Check:
 			if check != nil {
@@ -312,8 +313,8 @@ func (p *Plan) below(leaf *Task, heir TaskID, base *Plan) []*Task {
 	return tasks
 }
 
-// inherited are the criteria with those of the split leaf that are not among them.
-func inherited(own, old []Criterion) []Criterion {
+// inheritCriteria are the criteria with those of the split leaf that are not among them.
+func inheritCriteria(own, old []Criterion) []Criterion {
 	own = slices.Clone(own)
 	for _, c := range old {
 		if slices.ContainsFunc(own, func(have Criterion) bool {
@@ -331,16 +332,16 @@ func inherited(own, old []Criterion) []Criterion {
 	return own
 }
 
-// rebound is the task with the heir in the place of the leaf. What assembles the whole has to see all of the leaf's
+// rebind is the task with the heir in the place of the leaf. What assembles the whole has to see all of the leaf's
 // parts, and so depends on the GOAL that it has become.
-func (t *Task) rebound(leaf, heir TaskID, assembles bool) *Task {
+func (t *Task) rebind(leaf, heir TaskID, assembles bool) *Task {
 	moved := *t
 	if !assembles {
-		moved.DependsOn = replacedID(t.DependsOn, leaf, heir)
+		moved.DependsOn = replaceID(t.DependsOn, leaf, heir)
 	}
 	if f := t.FinalDeliverableSpec; f != nil {
 		final := *f
-		final.IncludeChildren = replacedID(f.IncludeChildren, leaf, heir)
+		final.IncludeChildren = replaceID(f.IncludeChildren, leaf, heir)
 		if final.AssembleTaskID == leaf {
 			final.AssembleTaskID = heir
 		}
@@ -359,7 +360,7 @@ func (t *Task) assembles() TaskID {
 	return t.FinalDeliverableSpec.AssembleTaskID
 }
 
-func replacedID(ids []TaskID, old, new TaskID) []TaskID {
+func replaceID(ids []TaskID, old, new TaskID) []TaskID {
 	if !slices.Contains(ids, old) {
 		return ids
 	}
@@ -382,8 +383,8 @@ func union[T comparable](a, b []T) []T {
 	return all
 }
 
-// check is the CHECK of an ACTION, nil if there is none.
-func (p *Plan) check(action TaskID) *Task {
+// checkOf is the CHECK of an ACTION, nil if there is none.
+func (p *Plan) checkOf(action TaskID) *Task {
 	for _, t := range p.Tasks {
 		if t.NodeType == Check && t.ReviewTargetTaskID == action {
 			return t

@@ -19,9 +19,9 @@ func (t *Task) follows() bool {
 	return t.Decides == nil && t.Fill == nil && (t.Follows == nil || *t.Follows || t.Judges != nil)
 }
 
-// madeFrom are the records of what a version was made from, where the task follows that, and of the mode that was
+// sourceEntries are the records of what a version was made from, where the task follows that, and of the mode that was
 // ordered.
-func (s *State) madeFrom(t *TaskState, a Artifact, version int, byPerson bool) []Entry {
+func (s *State) sourceEntries(t *TaskState, a Artifact, version int, byPerson bool) []Entry {
 	var add []Entry
 	dir, mode := t.TaskID.Dir()+"/", ""
 	if t.Judges != nil && t.ordered {
@@ -60,8 +60,8 @@ func (s *State) staleInputs(t *TaskState, version int) []linkRecord {
 		if l.Version != version || in == nil || in.NodeType != Action || in.Status == StatusAbandoned {
 			continue
 		}
-		if in.Status == StatusDone && (in.Approved == l.Of || s.sameFor(t, l) ||
-			r.holds(linkRecord{version, l.Task, in.Approved})) {
+		if in.Status == StatusDone && (in.Approved == l.Of || s.sameFiles(t, l) ||
+			r.holdsFor(linkRecord{version, l.Task, in.Approved})) {
 			continue
 		}
 		stale = append(stale, l)
@@ -69,17 +69,17 @@ func (s *State) staleInputs(t *TaskState, version int) []linkRecord {
 	return stale
 }
 
-// sameFor reports whether what is approved now has the files of what a version was made from. A judge speaks of
+// sameFiles reports whether what is approved now has the files of what a version was made from. A judge speaks of
 // versions.
-func (s *State) sameFor(t *TaskState, l linkRecord) bool {
+func (s *State) sameFiles(t *TaskState, l linkRecord) bool {
 	r := s.Records.Of(l.Task)
 	then, had := r.Version(l.Of)
 	now, has := r.Version(s.Tasks[l.Task].Approved)
 	return t.Judges == nil && had && has && then.Files == now.Files
 }
 
-// outdate has a task made again.
-func (s *State) outdate(t *TaskState, stale []linkRecord) {
+// markStale has a task made again.
+func (s *State) markStale(t *TaskState, stale []linkRecord) {
 	t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" is stale: "+s.staleText(stale)
 }
 
@@ -95,11 +95,11 @@ func (s *State) addFollower(t *TaskState, longer func(list []int, place int) []i
 	}
 }
 
-// settle finds the tasks that are not done although their newest version is approved: those of judges that have not
-// taken effect, the stale ones, and those that are by what is not done. Before, the tasks are as their own records say;
-// they are all that may be so, and no other changes by them. Where versions were made from each other, which takes an
-// amendment that turns a dependency round, one that is stale makes all of them so.
-func (s *State) settle(tasks []*TaskState) {
+// demoteUndone finds the tasks that are not done although their newest version is approved: those of judges that
+// have not taken effect, the stale ones, and those that are by what is not done. Before, the tasks are as their own
+// records say; they are all that may be so, and no other changes by them. Where versions were made from each other,
+// which takes an amendment that turns a dependency round, one that is stale makes all of them so.
+func (s *State) demoteUndone(tasks []*TaskState) {
 	var undone []*TaskState
 	toApply := map[*TaskState]bool{}
 	visit := func(t *TaskState) {
@@ -109,7 +109,7 @@ func (s *State) settle(tasks []*TaskState) {
 			t.Status = StatusToBeModified
 			delete(toApply, t)
 			undone = append(undone, t)
-		case !toApply[t] && t.Judges != nil && !s.applied(t):
+		case !toApply[t] && t.Judges != nil && !s.checkApplied(t):
 			toApply[t] = true
 			undone = append(undone, t)
 		}
@@ -124,15 +124,16 @@ func (s *State) settle(tasks []*TaskState) {
 	}
 	for _, t := range undone {
 		if t.Status == StatusToBeModified {
-			s.outdate(t, s.staleInputs(t, t.Approved)) // the reason names all
+			s.markStale(t, s.staleInputs(t, t.Approved)) // the reason names all
 		}
 	}
 }
 
-// applied reports whether an approved version of a task that judges or decides has taken effect. If not, it says so.
-func (s *State) applied(t *TaskState) bool {
+// checkApplied reports whether an approved version of a task that judges or decides has taken effect. If not, it
+// says so.
+func (s *State) checkApplied(t *TaskState) bool {
 	switch r := s.Records.Of(t.TaskID); {
-	case !r.acted(t.Active):
+	case !r.hasActed(t.Active):
 		t.Status, t.reason = StatusReadyToCheck, VersionID(t.Active)+" is to be applied"
 		return false
 	case t.Judges != nil && r.mode(t.Active) != "":
@@ -166,7 +167,7 @@ func (s *State) staleText(links []linkRecord) string {
 	}), "; ")
 }
 
-func (r *TaskRecords) holds(l linkRecord) bool { return slices.Contains(r.Holds, l) }
+func (r *TaskRecords) holdsFor(l linkRecord) bool { return slices.Contains(r.Holds, l) }
 
 // StillHolds records a reviewer's word that a task's approved version holds for what its inputs are now, so that it is
 // not made again.
@@ -213,7 +214,7 @@ func (e StillHolds) Apply(s *State) (Change, error) {
 			return Change{}, refuse(t.TaskID, "%s is being made anew", l.Task)
 		}
 		now := linkRecord{t.Approved, l.Task, in.Approved}
-		if r.holds(now) {
+		if r.holdsFor(now) {
 			continue
 		}
 		path := recordPath("holds", false, 0, values{n: len(r.Holds) + i + 1, version: now.Version, name: now.name()})
@@ -234,12 +235,12 @@ func (s *State) OutdatedOf(a Artifact) []Input {
 	return slices.DeleteFunc(slices.Clone(a.Inputs), func(in Input) bool {
 		now := s.Tasks[in.TaskID]
 		l := linkRecord{version, in.TaskID, VersionNumber(in.ArtifactID)}
-		return now == nil || now.Status == StatusAbandoned || now.Approved == l.Of || s.sameFor(t, l) ||
-			r.holds(linkRecord{version, in.TaskID, now.Approved})
+		return now == nil || now.Status == StatusAbandoned || now.Approved == l.Of || s.sameFiles(t, l) ||
+			r.holdsFor(linkRecord{version, in.TaskID, now.Approved})
 	})
 }
 
 // Holds reports whether a reviewer says that a version holds for the version of an input that is approved now.
 func (s *State) Holds(a Artifact, input TaskID) bool {
-	return s.Records.Of(a.TaskID).holds(linkRecord{VersionNumber(a.ArtifactID), input, s.approvedOf(input)})
+	return s.Records.Of(a.TaskID).holdsFor(linkRecord{VersionNumber(a.ArtifactID), input, s.approvedOf(input)})
 }

@@ -100,7 +100,7 @@ func (s *Server) tell(ctx context.Context, snap *gitstore.Snapshot, moments []mo
 	}
 	for i := range moments {
 		m := &moments[i]
-		m.Said = talk.Of(gitstore.LogEntry{Author: plan.Actor{Name: m.Author}, Subject: m.Subject,
+		m.Said = talk.Tell(gitstore.LogEntry{Author: plan.Actor{Name: m.Author}, Subject: m.Subject,
 			Trailers: map[string]string{"Wf-Task": string(m.Task)}}, added[m.Commit])
 	}
 	return nil
