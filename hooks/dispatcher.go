@@ -49,8 +49,10 @@ func (in *installer) dispatcher(ctx context.Context) error {
 	if err := in.writeDispatcher(dir); err != nil {
 		return err
 	}
-	if err := in.pointAnew(ctx, dir); err != nil {
-		return err
+	if !in.at.dispatching() {
+		if err := in.setHooksPath(ctx, dir); err != nil {
+			return err
+		}
 	}
 	for _, own := range in.ownDirs() {
 		if err := in.removeSections(own, everySpec()); err != nil {

@@ -53,6 +53,9 @@ func (e *HooksPathError) Error() string {
 	case e.Scope == scopeCommand:
 		return fmt.Sprintf("install hooks: core.hooksPath is set to %s by the command line or the "+
 			"environment (-c, GIT_CONFIG_*), which overrides the repository: run it without that", e.Dir)
+	case e.Scope == scopeWorktree:
+		return fmt.Sprintf("install hooks: core.hooksPath is set to %s for this working tree alone, which overrides "+
+			"the repository: git config --worktree --unset core.hooksPath, then install again", e.Dir)
 	case e.Tracked:
 		return fmt.Sprintf("install hooks: git takes its hooks from %s, which is tracked: `git wf hooks "+
 			"install --force` sets core.hooksPath to a directory that calls those hooks first, and "+

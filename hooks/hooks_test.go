@@ -1074,3 +1074,19 @@ func onServer(o Options) Options {
 	o.Server = true
 	return o
 }
+
+// What is set for one working tree overrides the repository, so nothing there reaches the gate: Install says how to go on.
+func TestHooksPathOfOneWorktree(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	r.git("config", "extensions.worktreeConfig", "true")
+	r.git("config", "--worktree", hooksPath, "my-hooks")
+	_, err := Install(t.Context(), r.options())
+	var path *HooksPathError
+	if !errors.As(err, &path) || !strings.Contains(err.Error(), "git config --worktree --unset core.hooksPath") {
+		t.Fatalf("got %v", err)
+	}
+	r.git("config", "--worktree", "--unset", hooksPath)
+	_, err = Install(t.Context(), r.options())
+	must(t, err)
+}

@@ -74,7 +74,7 @@ type installer struct {
 // choose picks the mode. It fails if core.hooksPath is not ours to change.
 func (in *installer) choose(ctx context.Context, force bool) (Mode, error) {
 	l := in.at
-	if l.scope == scopeCommand {
+	if l.scope == scopeCommand || l.scope == scopeWorktree {
 		return "", &HooksPathError{Dir: l.dir, Scope: l.scope}
 	}
 	if l.dispatching() {
@@ -84,7 +84,7 @@ func (in *installer) choose(ctx context.Context, force bool) (Mode, error) {
 	if err != nil {
 		return "", fmt.Errorf("install hooks: %w", err)
 	}
-	foreign := l.setting != "" && l.scope != scopeLocal && l.scope != scopeWorktree
+	foreign := l.setting != "" && l.scope != scopeLocal
 	if (tracked || foreign) && !force {
 		return "", &HooksPathError{Dir: l.dir, Scope: l.scope, Tracked: tracked}
 	}
@@ -204,12 +204,4 @@ func (in *installer) makeDir(dir string) (bool, error) {
 		return false, fmt.Errorf("make the hooks directory: %w", err)
 	}
 	return true, nil
-}
-
-// setConfig changes a setting of this repository and reports it.
-func (in *installer) setConfig(ctx context.Context, scope, key, value string) error {
-	if _, err := in.git(ctx, "config", scope, key, value); err != nil {
-		return fmt.Errorf("set %s: %w", key, err)
-	}
-	return nil
 }

@@ -17,12 +17,8 @@ const (
 	scopeCommand  = "command"
 )
 
-// Names of settings. previousPath keeps the value of core.hooksPath from before the dispatcher, so that Uninstall can
-// restore it.
-const (
-	hooksPath    = "core.hooksPath"
-	previousPath = "wf.previousHooksPath"
-)
+// hooksPath is the setting of where git looks for hooks.
+const hooksPath = "core.hooksPath"
 
 // A version is git's major and minor version.
 type version struct{ major, minor int }
@@ -74,37 +70,22 @@ func inspect(ctx context.Context, git Git) (layout, error) {
 	return l, nil
 }
 
-// readSettings finds core.hooksPath and the original directory behind the dispatcher. git exits with 1 if neither is
+// readSettings finds core.hooksPath and the original directory behind the dispatcher. git exits with 1 if it is not
 // set.
 func (l *layout) readSettings(ctx context.Context, git Git) {
 	l.original = filepath.Join(l.common, "hooks")
 	if l.preparesHusky() {
 		l.original = huskyDir
 	}
-	out, err := git(ctx, "config", "--show-scope", "--type=path", "-z", "--get-regexp",
-		`^(core\.hookspath|wf\.previoushookspath)$`)
+	out, err := git(ctx, "config", "--show-scope", "--type=path", "-z", "--get-all", hooksPath)
 	if err != nil {
 		return
 	}
-	var other, previous string
 	words := strings.Split(out, "\x00")
 	for i := 0; i+1 < len(words); i += 2 {
-		key, value, _ := strings.Cut(words[i+1], "\n")
-		switch {
-		case strings.EqualFold(key, previousPath):
-			previous = value
-		default:
-			l.scope, l.setting = words[i], value
-			if !samePath(value, l.dispatcher()) {
-				other = value
-			}
+		if l.scope, l.setting = words[i], words[i+1]; !samePath(l.setting, l.dispatcher()) {
+			l.original = l.setting
 		}
-	}
-	switch {
-	case l.dispatching() && previous != "":
-		l.original = previous
-	case other != "":
-		l.original = other
 	}
 }
 

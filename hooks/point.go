@@ -21,9 +21,6 @@ const (
 
 // setHooksPath makes git read its hooks from dir. A later include may override this; point then undoes everything.
 func (in *installer) setHooksPath(ctx context.Context, dir string) error {
-	if in.at.scope == scopeWorktree {
-		return in.pointWorktree(ctx, dir)
-	}
 	file := filepath.Join(in.at.common, filepath.FromSlash(settingsFile))
 	if _, err := in.git(ctx, "config", "--file", file, hooksPath, filepath.ToSlash(dir)); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
@@ -36,38 +33,6 @@ func (in *installer) setHooksPath(ctx context.Context, dir string) error {
 	}
 	in.report.add(hooksPath, "set to "+dir+", by "+file)
 	return in.checkPointed(ctx, func() error { return in.removeInclude(ctx) })
-}
-
-// pointAnew runs point unless git already uses dir through the included file. It first undoes what an earlier version
-// set: husky's next run would remove that.
-func (in *installer) pointAnew(ctx context.Context, dir string) error {
-	local, err := in.git(ctx, "config", "--"+scopeLocal, "--get", hooksPath)
-	if err == nil && samePath(local, dir) {
-		if err := in.restore(ctx, "--"+scopeLocal); err != nil {
-			return err
-		}
-	} else if in.at.dispatching() {
-		return nil
-	}
-	return in.setHooksPath(ctx, dir)
-}
-
-// pointWorktree sets core.hooksPath for this worktree only and remembers the old value.
-func (in *installer) pointWorktree(ctx context.Context, dir string) error {
-	const scope = "--" + scopeWorktree
-	raw, err := in.git(ctx, "config", scope, "--get", hooksPath)
-	if err != nil {
-		return fmt.Errorf("%s comes from an included file, which overrides the repository's own config: unset it there",
-			hooksPath)
-	}
-	if err := in.setConfig(ctx, scope, previousPath, raw); err != nil {
-		return err
-	}
-	if err := in.setConfig(ctx, scope, hooksPath, filepath.ToSlash(dir)); err != nil {
-		return err
-	}
-	in.report.add(hooksPath, "set to "+dir)
-	return in.checkPointed(ctx, func() error { return in.restore(ctx, scope) })
 }
 
 // checkPointed checks that git now uses the dispatcher, and calls undo if it does not.
@@ -103,34 +68,6 @@ func (in *installer) dropInclude(ctx context.Context) error {
 	if _, err := in.git(ctx, "config", "--"+scopeLocal, "--fixed-value", "--unset-all", includePath,
 		settingsFile); err != nil {
 		return fmt.Errorf("unset %s: %w", includePath, err)
-	}
-	return nil
-}
-
-// restore gives core.hooksPath in one scope its old value again.
-func (in *installer) restore(ctx context.Context, scope string) error {
-	raw, err := in.git(ctx, "config", scope, "--get", previousPath)
-	if err != nil {
-		// It was not set before.
-		if _, err := in.git(ctx, "config", scope, "--unset", hooksPath); err != nil {
-			return fmt.Errorf("unset %s: %w", hooksPath, err)
-		}
-		in.report.add(hooksPath, "unset")
-		return nil
-	}
-	if err := in.setConfig(ctx, scope, hooksPath, raw); err != nil {
-		return err
-	}
-	in.report.add(hooksPath, "set back to "+raw)
-	return in.forgetPrevious(ctx, scope)
-}
-
-func (in *installer) forgetPrevious(ctx context.Context, scope string) error {
-	if _, err := in.git(ctx, "config", scope, "--get", previousPath); err != nil {
-		return nil
-	}
-	if _, err := in.git(ctx, "config", scope, "--unset", previousPath); err != nil {
-		return fmt.Errorf("unset %s: %w", previousPath, err)
 	}
 	return nil
 }

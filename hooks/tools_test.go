@@ -516,18 +516,6 @@ func TestHuskyKeepsTheGate(t *testing.T) {
 		reached(r)
 		r.uninstallTo(before)
 	})
-	t.Run("before an earlier version of ours", func(t *testing.T) {
-		t.Parallel()
-		r := prepare(t)
-		r.tool("husky")
-		before := r.hookFiles()
-		r.git("config", previousPath, r.git("config", hooksPath))
-		r.git("config", hooksPath, r.path(".git", "wf", "hooks"))
-		r.installStrict()
-		r.tool("husky")
-		reached(r)
-		r.uninstallTo(before)
-	})
 	t.Run("in a linked working tree", func(t *testing.T) {
 		t.Parallel()
 		r := prepare(t)

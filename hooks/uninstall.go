@@ -95,11 +95,6 @@ func (in *installer) removeSection(path string) (made string, err error) {
 
 // removeDispatcher makes git use the original hooks again and removes the dispatcher's files. Files of others stay.
 func (in *installer) removeDispatcher(ctx context.Context) error {
-	for _, scope := range []string{scopeLocal, scopeWorktree} {
-		if err := in.removePointer(ctx, scope); err != nil {
-			return err
-		}
-	}
 	if err := in.removeInclude(ctx); err != nil {
 		return err
 	}
@@ -130,20 +125,6 @@ func (in *installer) removeDispatcher(ctx context.Context) error {
 	}
 	in.report.add(dir, "dispatcher removed")
 	return in.removeEmpty(filepath.Dir(dir))
-}
-
-// removePointer restores core.hooksPath in one scope if it names the dispatcher there. If somebody has set it to
-// another directory since, that stays.
-func (in *installer) removePointer(ctx context.Context, scope string) error {
-	if scope == scopeWorktree && in.at.scope != scopeWorktree {
-		return nil
-	}
-	flag := "--" + scope
-	now, err := in.git(ctx, "config", flag, "--get", hooksPath)
-	if err == nil && samePath(now, in.at.dispatcher()) {
-		return in.restore(ctx, flag)
-	}
-	return in.forgetPrevious(ctx, flag)
 }
 
 // removeEmpty removes a directory if it is empty.
