@@ -192,7 +192,7 @@ func (r Reader) Read(ctx context.Context, snap *gitstore.Snapshot) (*Plan, error
 	}
 	p.State = p.State.Repeating(expand.Rounds(ctx, store, snap))
 	s := p.State
-	if p.RootCriteria, err = export.Checklist(ctx, store, snap, s, s.Leaves(snap.Plan.RootTaskID)); err != nil {
+	if p.RootCriteria, err = export.NewShelf(store).Checklist(ctx, snap, s, s.Leaves(snap.Plan.RootTaskID)); err != nil {
 		return nil, err
 	}
 	stale, err := export.Stale(ctx, store, snap, s)

@@ -99,7 +99,7 @@ func lastReview(s *plan.State, t *plan.TaskState) *Review {
 func (t *Task) proven(s *plan.State, evidence *export.Evidence) {
 	var proof []string
 	if t.Approved != nil {
-		if t.Approvals = evidence.Of(t.TaskID, *t.Approved); len(t.Approvals) > 0 {
+		if t.Approvals = evidence.ApprovalsOf(t.TaskID, *t.Approved); len(t.Approvals) > 0 {
 			proof = append(proof, "signed by "+export.Signers(t.Approvals))
 		}
 		for _, u := range evidence.Missing(t.TaskID, *t.Approved) {
