@@ -16,7 +16,7 @@ import (
 // AssignFile is the name of the table's file among the templates.
 const AssignFile = "assign.yaml"
 
-// Assignment says which agent does a task that names none, by the task's kind and the words of its title (seed 1).
+// Assignment says which agent does a task that names none, by the task's kind and the words of its title.
 type Assignment struct {
 	Rules []AssignRule // the first that fits and whose agent is set up wins
 }

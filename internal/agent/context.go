@@ -32,7 +32,7 @@ type PlanContext struct {
 	TopTask string  `json:"top_task"` // the user's request, verbatim
 }
 
-// WorkflowContext is the session that the plan is, and how far it has come (seed 1, "Execution Context").
+// WorkflowContext is the session that the plan is, and how far it has come.
 type WorkflowContext struct {
 	Session plan.ID `json:"session"`
 	Phase   string  `json:"phase"`

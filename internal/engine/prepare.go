@@ -100,8 +100,8 @@ func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *pl
 	})
 }
 
-// layOutSummaries puts the summaries of the inputs where seed 1 has them, so that its commands find them. It overwrites
-// nothing of the repository's: WF_CONTEXT has the summaries too.
+// layOutSummaries puts the summaries of the inputs where a session directory has them, so that its
+// commands find them. It overwrites nothing of the repository's: WF_CONTEXT has the summaries too.
 func layOutSummaries(dir string, id plan.ID, inputs []agent.Input) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

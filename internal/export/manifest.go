@@ -24,7 +24,7 @@ const (
 	attributes     = "* -text -filter -ident -eol -working-tree-encoding\n"
 )
 
-// Manifest is the content of manifest.json (seed 2, section 3.2).
+// Manifest is the content of manifest.json.
 type Manifest struct {
 	FormatVersion int       `json:"format_version"`
 	PlanID        plan.ID   `json:"plan_id"`

@@ -2,8 +2,7 @@ package plan
 
 import "slices"
 
-// Complexity is how much there is to a plan, by its number of tasks and their levels (seed 1, "Complexity
-// Classification").
+// Complexity is how much there is to a plan, by its number of tasks and their levels.
 type Complexity string
 
 // The complexities, in ascending order.

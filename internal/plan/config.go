@@ -80,7 +80,7 @@ func (c Config) Numbers() iter.Seq2[string, float64] {
 	}
 }
 
-// DefaultConfig gives the limits of a plan that sets none (seed 2, section 2).
+// DefaultConfig gives the limits of a plan that sets none.
 func DefaultConfig() Config {
 	var c Config
 	for _, l := range configLimits() {

@@ -12,7 +12,7 @@ import (
 // Status is where a task stands. It is derived, never stored.
 type Status string
 
-// The statuses (seed 2, section 4; docs/format.md has the table that says which holds when).
+// The statuses (docs/format.md has the table that says which holds when).
 const (
 	StatusPending         Status = "PENDING"
 	StatusReady           Status = "READY"

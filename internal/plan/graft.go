@@ -105,7 +105,7 @@ func Bootstrap(id ID, asked *Plan, by Planner) *Plan {
 	return p
 }
 
-// ReviewOutput is the review_output_spec of every CHECK (seed 2, section 3.1).
+// ReviewOutput is the review_output_spec of every CHECK.
 const ReviewOutput = "APPROVED.md|REJECTED.md"
 
 // Reserved reports whether the id belongs to the tasks that make plans.

@@ -21,7 +21,7 @@ type TaskID string
 type OID string
 
 const (
-	maxIDRunes = 50  // of a plan's id, "WFS-" included (seed 1, naming rules)
+	maxIDRunes = 50  // of a plan's id, "WFS-" included
 	maxIDBytes = 120 // so that refs/workflow-claims/<plan>/<task>.lock stays a legal file name everywhere
 	maxTaskID  = 100 // bytes
 	idPrefix   = "WFS-"

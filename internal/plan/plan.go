@@ -9,7 +9,7 @@ import (
 // SchemaVersion is the highest version of plan.json that this package knows. A reader refuses a higher one.
 const SchemaVersion = 2
 
-// NodeType says what a task is for (seed 2, section 0).
+// NodeType says what a task is for.
 type NodeType string
 
 // The three kinds of task.
@@ -75,9 +75,9 @@ type Task struct {
 	OrderOnly    []TaskID       `json:"order_only,omitempty"`     // of those: they come first, and are no input
 	Agent        string         `json:"agent,omitempty"`
 	Requires     []Requirement  `json:"requires,omitempty"`
-	Meta         map[string]any `json:"meta,omitempty"`         // seed 1
-	Context      map[string]any `json:"context,omitempty"`      // seed 1
-	FlowControl  map[string]any `json:"flow_control,omitempty"` // seed 1
+	Meta         map[string]any `json:"meta,omitempty"`         // docs/tasks.md
+	Context      map[string]any `json:"context,omitempty"`      // docs/tasks.md
+	FlowControl  map[string]any `json:"flow_control,omitempty"` // docs/tasks.md
 
 	// ACTION
 	EstimatedPersonDays float64          `json:"estimated_person_days,omitempty"`
@@ -171,9 +171,10 @@ func (d *DeliverableSpec) Only() string {
 	return named[0]
 }
 
-// DeliverableSpec declares what an ACTION must produce (seed 2, section 3.1). Filename and Files are paths, or glob
-// patterns, below OutputDir, which itself is relative to the root of the artifact. A change has Paths and Tests
-// instead: files of the repository, or patterns of them; one that names a directory stands for all below it.
+// DeliverableSpec declares what an ACTION must produce. Filename and Files are paths, or glob
+// patterns, below OutputDir, which itself is relative to the root of the artifact. A change has
+// Paths and Tests instead: files of the repository, or patterns of them; one that names a directory
+// stands for all below it.
 type DeliverableSpec struct {
 	Format      string   `json:"format"`
 	Filename    string   `json:"filename,omitempty"`
@@ -271,7 +272,7 @@ type RootCriterion struct {
 	Statement string `json:"statement"`
 }
 
-// How the root's deliverable comes about (seed 2, section 1.4).
+// How the root's deliverable comes about.
 const (
 	PassThrough = "PASS_THROUGH"
 	Assemble    = "ASSEMBLE"

@@ -15,7 +15,7 @@ const (
 // SessionStatus says whether a plan is being worked on. It is derived, never stored.
 type SessionStatus string
 
-// The states of a session (seed 1, "Individual Session Tracking").
+// The states of a session.
 const (
 	SessionActive    SessionStatus = "active"
 	SessionPaused    SessionStatus = "paused"
@@ -25,7 +25,7 @@ const (
 // phase is how far a plan has come. It is derived, never stored.
 type phase string
 
-// The phases of a plan (seed 1, "Individual Session Tracking").
+// The phases of a plan.
 const (
 	phasePlan      phase = "PLAN"      // the plan itself is being made
 	phaseImplement phase = "IMPLEMENT" // something is still to be made

@@ -10,7 +10,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// What becomes of a task when a step of its preparation fails (seed 1).
+// What becomes of a task when a step of its preparation fails.
 const (
 	SkipOptional       = "skip_optional"       // go on; the step's result is empty
 	failTask           = "fail"                // the attempt has failed; also where nothing is said

@@ -21,9 +21,9 @@ const (
 	maxSummaryEvidence = 400  // bytes of the evidence for one criterion
 )
 
-// Text is the summary in Markdown (seed 1, "Summary Document Purpose"): what was done, files, integration points, tests
-// with their evidence, notes for later tasks. The tasks that build on it and people, in
-// .summaries/, read the same text. users are the tasks that build on it.
+// Text is the summary in Markdown: what was done, files, integration points, tests with their
+// evidence, notes for later tasks. The tasks that build on it and people, in .summaries/, read the
+// same text. users are the tasks that build on it.
 func (s Summary) Text(t *plan.Task, users []plan.TaskID) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s %s: %s\n\n## What was done\n\n", t.TaskID, s.Artifact.ArtifactID, plain.Line(t.Title))

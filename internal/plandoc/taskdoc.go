@@ -9,14 +9,16 @@ import (
 	"strings"
 )
 
-// The sections meta, context and flow_control of a task (seed 1) are kept as they were written, unknown keys too. What
-// the program itself acts on is read here; how they are to be written stands in docs/tasks.md.
+// The sections meta, context and flow_control of a task are kept as they were written, unknown keys
+// too. What the program itself acts on is read here; how they are to be written stands in
+// docs/tasks.md.
 
-// StrictTaskDocument is the value of config.task_document under which every ACTION has to keep all of seed 1's rules
-// for these sections. Without it only that is checked which the program acts on.
+// StrictTaskDocument is the value of config.task_document under which every ACTION has to keep all
+// rules of docs/tasks.md for these sections. Without it only that is checked which the program acts
+// on.
 const StrictTaskDocument = "strict"
 
-// strict reports whether the plan asks for seed 1's rules.
+// isStrict reports whether the plan asks for all rules of docs/tasks.md.
 func isStrict(p *plan.Plan) bool { return p.Config.TaskDocument == StrictTaskDocument }
 
 // imported reports whether the task came from another system: its edges are what the importer made of them, and context
@@ -140,8 +142,9 @@ func hasText(list []any, v any) bool {
 	return ok && slices.ContainsFunc(list, func(have any) bool { return have == any(s) })
 }
 
-// FocusPaths are the paths of the repository that a task's context says it is about (seed 1); nil if it names none. A
-// plan that came from elsewhere may say anything there: what is no list of texts counts for nothing.
+// FocusPaths are the paths of the repository that a task's context says it is about; nil if it
+// names none. A plan that came from elsewhere may say anything there: what is no list of texts
+// counts for nothing.
 func FocusPaths(t *plan.Task) []string {
 	list, ok := t.Context["focus_paths"].([]any)
 	if !ok {

@@ -23,8 +23,9 @@ func (v *validator) documentMode() {
 	}
 }
 
-// document checks the sections that seed 1 describes: what the program acts on in every plan, all of it where the plan
-// is strict. What makes plans, and the CHECKs, have no such sections.
+// document checks the sections meta, context and flow_control: what the program acts on in every
+// plan, all of it where the plan is strict. What makes plans, and the CHECKs, have no such
+// sections.
 func (v *validator) document(i int, t *plan.Task) {
 	if t.NodeType == plan.Check || t.Planning() || t.TaskID.Reserved() {
 		return
@@ -46,7 +47,7 @@ func (v *validator) idLevels(i int, t *plan.Task) {
 	levels := strings.Count(string(t.TaskID), ".") + 1
 	limit := v.plan.Config.MaxIDLevels
 	if limit == 0 && isStrict(v.plan) {
-		limit = seedLevels
+		limit = strictLevels
 	}
 	if limit > 0 && levels > limit {
 		v.add(i, "id-levels", "task_id", "the id has too many levels",
@@ -56,7 +57,7 @@ func (v *validator) idLevels(i int, t *plan.Task) {
 	if !isStrict(v.plan) || t.TaskID == v.plan.RootTaskID {
 		return
 	}
-	if !seedID.Get().MatchString(string(t.TaskID)) {
+	if !strictID.Get().MatchString(string(t.TaskID)) {
 		v.add(i, "id-form", "task_id", "is no id of the specification", "IMPL-1, or IMPL-1.2 below it",
 			string(t.TaskID), "task_id: IMPL-1")
 	}
@@ -67,11 +68,11 @@ func (v *validator) idLevels(i int, t *plan.Task) {
 	}
 }
 
-// seedID is an id of a task in seed 1; how many levels it has is max_id_levels.
-var seedID = pattern.Compile(`^IMPL-[0-9]+(\.[0-9]+)*$`)
+// strictID is an id of a task in a strict document; how many levels it has is max_id_levels.
+var strictID = pattern.Compile(`^IMPL-[0-9]+(\.[0-9]+)*$`)
 
-// seedLevels is how many levels an id has at most by seed 1.
-const seedLevels = 2
+// strictLevels is how many levels such an id has at most.
+const strictLevels = 2
 
 // idEnd is the length of the first levels of an id.
 func idEnd(id plan.TaskID, levels int) int {

@@ -23,8 +23,8 @@ var misleading = [...]struct{ pattern, message, mend string }{
 	{"/.active-*", "marks a session that is not active", "rm %[1]s"},
 }
 
-// Findings reports what misleads in the directory of the views (seed 1, "Validation and Error Handling"): sessions of no
-// plan, documents of tasks that the plan does not have, summaries before the approval, and wrong markers. all are the
+// Findings reports what misleads in the directory of the views: sessions of no plan, documents of
+// tasks that the plan does not have, summaries before the approval, and wrong markers. all are the
 // plans that there are, sound those that can be read.
 func (v *Views) Findings(ctx context.Context, all, sound []plan.ID) (findings []audit.Finding, err error) {
 	if v.Store.WorkTree() == "" {

@@ -19,7 +19,7 @@ import (
 	"gitwf/internal/plandoc"
 )
 
-// Dir is the directory of the views, below the top of a worktree (seed 1, "File Structure").
+// Dir is the directory of the views, below the top of a worktree.
 const Dir = ".workflow"
 
 // Views write the files of plans.
@@ -102,7 +102,7 @@ func (v *Views) update(ctx context.Context, id plan.ID, compute func(context.Con
 	return v.write(v.Store.WorkTree(), Dir, v.recordFile(id), id, computed)
 }
 
-// write writes files of a plan. The directory of its tasks exists even if it has none (seed 1, "Creation Strategy").
+// write writes files of a plan. The directory of its tasks exists even if it has none.
 func (v *Views) write(top, dir, record string, id plan.ID, files files) (Update, error) {
 	f, err := openFolder(top, dir, record, v.Force)
 	if err != nil {
@@ -169,7 +169,7 @@ func (v *Views) sessionFiles(ctx context.Context, id plan.ID) (files, error) {
 	return exchange.Session(s)
 }
 
-// decisions adds what a task that decides looks at, and what it has decided (seed 4): dev_plan.md and
+// decisions adds what a task that decides looks at, and what it has decided: dev_plan.md and
 // project_history.md.
 func (v *Views) decisions(ctx context.Context, snap *gitstore.Snapshot, files files) error {
 	s := snap.State()
