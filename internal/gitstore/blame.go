@@ -93,8 +93,7 @@ func parseBlame(out []byte) ([]BlamedLine, error) {
 type SaidCommit struct {
 	Commit  plan.OID
 	Parent  plan.OID // the first, "" if it has none
-	Merge   bool
-	Ends    bool // a shallow clone ends here: what came before is not here
+	Ends    bool     // a shallow clone ends here: what came before is not here
 	Author  string
 	Time    time.Time
 	Subject string
@@ -129,10 +128,8 @@ func (s *Store) Said(ctx context.Context, commits []plan.OID) (map[plan.OID]Said
 	for ; len(fields) > 6; fields = fields[6:] {
 		c := SaidCommit{Commit: plan.OID(strings.TrimSpace(fields[0])), Author: fields[2], Subject: fields[4],
 			Brings: Brings(fields[5])}
-		parents := strings.Fields(fields[1])
-		if c.Merge, c.Ends = len(parents) > 1, ends[c.Commit]; len(parents) > 0 {
-			c.Parent = plan.OID(parents[0])
-		}
+		parent, _, _ := strings.Cut(fields[1], " ")
+		c.Parent, c.Ends = plan.OID(parent), ends[c.Commit]
 		if seconds, err := strconv.ParseInt(fields[3], 10, 64); err == nil {
 			c.Time = time.Unix(seconds, 0).UTC()
 		}

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Advance derives the state of the same plan again, after the records of some tasks or the claims have changed. It
-// costs what changed, not what the plan has, but where a task judges or decides: those look at all tasks. changed names
-// every task whose records differ from those of s. s does not change.
+// Advance derives the state of the same plan again after the records of some tasks or the claims have
+// changed. Its cost depends on what changed, not on the size of the plan; only where a task judges or
+// decides, all tasks are looked at. changed names every task whose records differ from those of s. s
+// does not change.
 func (s *State) Advance(r Records, changed []TaskID, claims Claims, now time.Time) *State {
 	if s.shape.acts {
 		return Derive(s.Plan, r, claims, now)
@@ -77,8 +78,8 @@ func (a *advance) resetState(id TaskID) *TaskState {
 	return t
 }
 
-// redoAction redoes an ACTION by its own records, and those that were made from one of its versions, which may have
-// become stale by it or no longer be.
+// redoAction redoes an ACTION from its own records, and the tasks that were made from one of its
+// versions: they may have become stale, or have ceased to be.
 func (a *advance) redoAction(id TaskID) {
 	if t := a.Tasks[id]; a.redone[id] != nil || t == nil || t.NodeType != Action {
 		return
@@ -104,8 +105,8 @@ func (a *advance) redoGoal(id TaskID) *TaskState {
 	return a.resetState(id)
 }
 
-// recheckDependants looks again at what the ACTIONs wait for that depend on a task. Nothing else of them changes
-// with it.
+// recheckDependants finds out again what the ACTIONs that depend on a task wait for. Nothing else about
+// them changes.
 func (a *advance) recheckDependants(id TaskID) {
 	for _, d := range a.shape.dependants[id] {
 		was := a.before.Tasks[d]

@@ -12,7 +12,7 @@ const (
 	highest Complexity = "complex" // more than 15 tasks
 )
 
-// rank orders the complexities; what is none comes before all.
+// rank orders the complexities. A word that is none of them comes first.
 func (c Complexity) rank() int { return slices.Index([]Complexity{simple, medium, highest}, c) + 1 }
 
 // Valid reports whether c is one of the three.
@@ -26,7 +26,7 @@ func (c Complexity) Higher(o Complexity) Complexity {
 	return c
 }
 
-// Highest reports whether there is none above c.
+// Highest reports whether no complexity is above c.
 func (c Complexity) Highest() bool { return c == highest }
 
 // AssessComplexity is the complexity of the plan as it is: that of its tasks or the one that it was given, whichever is

@@ -30,14 +30,15 @@ func (s *State) IsOrdered(id TaskID) bool {
 	return t != nil && t.ordered
 }
 
-// Unfinished are the tasks that keep a deciding task from its end: neither verified nor abandoned.
+// Unfinished lists the tasks because of which a deciding task can't end yet: neither verified nor
+// abandoned.
 func (s *State) Unfinished(by TaskID) []TaskID {
 	f := s.newFlow()
 	return f.unverified(s.Tasks[by])
 }
 
-// Orderable says why a deciding task can't order work on a task in a mode, "" if it can. answered questions of the task
-// count as answered.
+// Orderable says why a deciding task can't order work on a task in a mode, "" if it can. The questions
+// of the task that are in answered count as answered.
 func (s *State) Orderable(by, id TaskID, mode string, answered []int) string {
 	f, t := s.newFlow(), s.Tasks[id]
 	switch {
@@ -63,7 +64,8 @@ func (s *State) Orderable(by, id TaskID, mode string, answered []int) string {
 	return ""
 }
 
-// DecisionsSince is how many decisions have taken effect since the last one that ordered the task; all, if none did.
+// DecisionsSince counts the decisions that took effect since the last one that ordered the task, or all
+// if none did.
 func (s *State) DecisionsSince(by, id TaskID) int {
 	last, n := newestOf(s.Records.Of(id).Orders).Decision, 0
 	for _, a := range s.Records.Of(by).Acts {
@@ -74,8 +76,8 @@ func (s *State) DecisionsSince(by, id TaskID) int {
 	return n
 }
 
-// Settled reports whether a deciding task has asked the user, or had somebody look who is at fault with a task, since
-// it last ordered another, or the same.
+// Settled reports whether, since a deciding task last ordered work on one task (ordered), it has asked
+// the user or had a judge find out who is at fault for another (id).
 func (s *State) Settled(by, ordered, id TaskID) bool {
 	last := newestOf(s.Records.Of(ordered).Orders).Decision
 	return slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool {
@@ -85,7 +87,7 @@ func (s *State) Settled(by, ordered, id TaskID) bool {
 			func(judge TaskID) bool { return s.lookedInto(judge, modeInvestigate) > last })
 }
 
-// lookedInto is the newest decision that had a judge look in a mode, if its verdicts took effect; 0 for none.
+// lookedInto is the newest decision that ordered a judge in a mode and got its verdicts; 0 for none.
 func (s *State) lookedInto(judge TaskID, mode string) int {
 	r := s.Records.Of(judge)
 	for _, o := range slices.Backward(r.Orders) {
@@ -108,8 +110,8 @@ func (s *State) Acted(id TaskID) []int {
 // LastAct is the newest decision that took effect, 0 for none.
 func (s *State) LastAct(by TaskID) int { return newestOf(s.Records.Of(by).Acts).Version }
 
-// OrderedOf reports whether a task was ordered last by the newest decision, or by one after which its maker's concerns
-// were looked into alone.
+// OrderedOf reports whether the newest decision ordered work on the task. Decisions that only had a
+// judge find out who is at fault do not count.
 func (s *State) OrderedOf(by, id TaskID) bool {
 	last := newestOf(s.Records.Of(id).Orders)
 	return last.N > 0 && !slices.ContainsFunc(s.Records.Of(by).Acts, func(a actRecord) bool {
@@ -117,7 +119,7 @@ func (s *State) OrderedOf(by, id TaskID) bool {
 	})
 }
 
-// investigates reports whether a decision had a judge look who is at fault.
+// investigates reports whether a decision ordered a judge to find out who is at fault.
 func (s *State) investigates(by TaskID, decision int) bool {
 	return slices.ContainsFunc(s.Held(by), func(id TaskID) bool {
 		return slices.ContainsFunc(s.Records.Of(id).Orders, func(o orderRecord) bool {
@@ -131,13 +133,14 @@ func (s *State) OrderedBy(id TaskID, decision int) bool {
 	return slices.ContainsFunc(s.Records.Of(id).Orders, func(o orderRecord) bool { return o.Decision == decision })
 }
 
-// BeforeOrder is how many versions and attempts a task had when it was ordered last.
+// BeforeOrder counts the versions and attempts that a task had when work on it was last ordered.
 func (s *State) BeforeOrder(id TaskID) (versions, attempts int) {
 	last := newestOf(s.Records.Of(id).Orders)
 	return last.Versions, last.Attempts
 }
 
-// ModeAgain reports whether a judge has judged in the mode before, and nothing that it judges was ordered since.
+// ModeAgain reports whether a judge has already judged in the mode, and no work on what it judges was
+// ordered since.
 func (s *State) ModeAgain(judge TaskID, mode string) bool {
 	last := s.lookedInto(judge, mode)
 	return last > 0 && !slices.ContainsFunc(s.Judged(judge), func(id TaskID) bool {

@@ -389,8 +389,8 @@ func (s *State) deriveGoal(t *TaskState) {
 	}
 }
 
-// derivePending tells PENDING from READY for an ACTION that has nothing yet, and says what one waits for that can't
-// be worked on: a rejected version is redone only when its inputs are (again) approved.
+// derivePending makes a PENDING ACTION READY if nothing holds it back. It looks at rejected ones, too:
+// they are made again only while their inputs are approved.
 func (s *State) derivePending(t *TaskState) {
 	if t.NodeType != Action || t.Status != StatusPending && t.Status != StatusToBeModified {
 		return
@@ -402,7 +402,8 @@ func (s *State) derivePending(t *TaskState) {
 	}
 }
 
-// holdsBack reports whether those that depend on a task have to wait: for a GOAL until all of its leaves are DONE.
+// holdsBack reports whether tasks that depend on this one have to wait: for a GOAL, until all of its
+// leaves are DONE.
 func (s *State) holdsBack(id TaskID) bool {
 	t := s.Tasks[id]
 	if t != nil && t.NodeType == Goal {
@@ -494,8 +495,8 @@ func (s *State) Root() *TaskState {
 // Children returns the tasks directly below id, CHECKs apart, in plan order.
 func (s *State) Children(id TaskID) []TaskID { return s.shape.children[id] }
 
-// Leaves returns the ACTIONs at or below id that make deliverables, in plan order: abandoned ones and planning tasks
-// are none.
+// Leaves returns the ACTIONs at or below id that make deliverables, in plan order, without abandoned
+// ones and planning tasks.
 func (s *State) Leaves(id TaskID) []TaskID {
 	if list, ok := s.below[id]; ok {
 		return slices.Clip(list.ids)
@@ -503,7 +504,7 @@ func (s *State) Leaves(id TaskID) []TaskID {
 	return s.leaves(id, nil, map[TaskID]bool{})
 }
 
-// leaves visits each GOAL once: the parents of a plan that nobody has validated may go round in a circle.
+// leaves visits each GOAL once: in a plan that nobody has validated, parents may form a cycle.
 func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID {
 	t := s.Tasks[id]
 	switch {
@@ -535,7 +536,7 @@ func (s *State) Inputs(id TaskID) []TaskID {
 	}))
 }
 
-// resolveGoals are the tasks of a list, with the leaves of GOALs in their places.
+// resolveGoals replaces each GOAL of a list by its leaves.
 func (s *State) resolveGoals(list []TaskID) []TaskID {
 	var inputs []TaskID
 	seen := map[TaskID]bool{}
@@ -557,9 +558,9 @@ func (s *State) resolveGoals(list []TaskID) []TaskID {
 	return inputs
 }
 
-// Changes returns the tasks that change the repository, each after those that it builds on, else in the order of the
-// plan: all, or those of the given tasks and of all that these build on. That is the order in which changes are
-// applied.
+// Changes returns the tasks that change the repository, in the order in which their changes are
+// applied: each after those that it builds on, otherwise in plan order. With arguments it returns only
+// these tasks and those that they build on.
 func (s *State) Changes(of ...TaskID) []TaskID {
 	var list []TaskID
 	visited := map[TaskID]bool{}

@@ -25,16 +25,16 @@ func (e *abandonError) Exit() (int, string) {
 	return fault.ExitRefused, "abandon what needs it first, or git wf plan --amend, which can change that"
 }
 
-// Abandon takes a task out of the plan. A GOAL takes everything below it that is not DONE with it; what is DONE stays.
-// The root stands for the whole plan, which is then given up.
+// Abandon takes a task out of the plan, and with a GOAL everything below it that is not DONE.
+// Abandoning the root gives up the whole plan.
 type Abandon struct {
 	Task     TaskID
 	Decision Decision
 	Author   Actor
 }
 
-// Apply is refused with an *abandonError where other tasks depend on what would go, or where a root criterion would be
-// covered by nothing.
+// Apply is refused with an *abandonError if other tasks depend on what would go, or if a root criterion
+// would no longer be covered.
 func (e Abandon) Apply(s *State) (Change, error) {
 	t := s.Tasks[e.Task]
 	switch {
@@ -59,8 +59,9 @@ func (e Abandon) Apply(s *State) (Change, error) {
 	return s.markTasks(e.Task, goes, eventAbandoned, markAbandoned, subject, e.Decision, e.Author), nil
 }
 
-// goesWith are the task and, of a GOAL, the tasks below it that are neither DONE nor abandoned. Planning tasks that are
-// part of the plan already stay: they are its history.
+// goesWith lists the tasks that are abandoned with a task: itself and, for a GOAL, the tasks below it
+// that are neither DONE nor abandoned. Planning tasks that are part of the plan already stay: they are
+// its history.
 func (s *State) goesWith(t *TaskState) []TaskID {
 	goes := []TaskID{t.TaskID}
 	for _, other := range s.order {
@@ -158,7 +159,8 @@ type Restore struct {
 	Author   Actor
 }
 
-// Apply is refused for a task that is not abandoned, and where it would depend on, or stand below, one that stays so.
+// Apply is refused for a task that is not abandoned, and if it would depend on, or be below, a task
+// that stays abandoned.
 func (e Restore) Apply(s *State) (Change, error) {
 	t := s.Tasks[e.Task]
 	if t == nil {

@@ -141,10 +141,11 @@ func (w *actWriter) addActs(at time.Time) []Entry {
 	return w.add
 }
 
-// Together are the judges whose approved verdicts take effect in one event with those of a judge, in plan order: those
-// that judge a common task, but for such as have judged the same versions already, wait for verdicts that are due, or
-// go on by an order or a person alone. It is nil while one of them has no approved verdicts: else who is faster would
-// decide.
+// Together lists, in plan order, the judges whose approved verdicts take effect in one event with those
+// of a judge: all that judge a task in common with it. It leaves out judges that have judged the same
+// versions already, that wait for other verdicts themselves, or that only an order or a person can set
+// going. It is nil while one of them has no approved verdicts yet: otherwise the outcome would depend
+// on who is faster.
 func (s *State) Together(judge TaskID) []TaskID {
 	group := []TaskID{judge}
 	for i := 0; i < len(group); i++ {
@@ -164,7 +165,8 @@ func (s *State) Together(judge TaskID) []TaskID {
 	return group
 }
 
-// waitsForJudge reports whether the verdicts of others wait for those of a judge: not if it waits for verdicts itself.
+// waitsForJudge reports whether other verdicts have to wait for this judge's. They do not if it waits
+// for verdicts itself.
 func (s *State) waitsForJudge(judge TaskID) bool {
 	t := s.Tasks[judge]
 	return t.Status != StatusDone && !t.stuck && !slices.ContainsFunc(s.ToApply(), func(due *TaskState) bool {
@@ -187,7 +189,8 @@ func (s *State) comesAfter(id, other TaskID, seen map[TaskID]bool) bool {
 // Mode is the mode that a version of a judge was made under, "" for the usual one.
 func (s *State) Mode(id TaskID, version int) string { return s.Records.Of(id).mode(version) }
 
-// Outdated are the inputs of a version that are no longer what it was made from, by what that was.
+// Outdated lists the inputs of a version that have changed since it was made, with the version of each
+// that it was made from.
 func (s *State) Outdated(id TaskID, version int) map[TaskID]int {
 	stale := map[TaskID]int{}
 	for _, l := range s.staleInputs(s.Tasks[id], version) {
@@ -196,7 +199,7 @@ func (s *State) Outdated(id TaskID, version int) map[TaskID]int {
 	return stale
 }
 
-// Overtaken is a rejection of what can't take effect any more. It counts towards no limit.
+// Overtaken is the rejection of a version that can no longer take effect. It counts towards no limit.
 func (r Review) Overtaken() Review {
 	r.Reviewer, r.Verdict = reviewerOvertook, Rejected
 	return r

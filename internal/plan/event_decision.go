@@ -181,9 +181,9 @@ func (e ApplyDecision) addAnswers(s *State, c *Change) error {
 	return nil
 }
 
-// addAmendment adds a planning task whose first version is the plan that the decision has, and whose agent the
-// deciding task is. What an agent decided has to be accepted: by those whom the policy names for plans or, if there
-// are none, by any person.
+// addAmendment adds a planning task whose first version is the plan in the decision, and whose agent is
+// the deciding task. If an agent decided, somebody has to accept the plan: those whom the policy names
+// for plans or, if it names nobody, any person.
 func (e ApplyDecision) addAmendment(s *State, c *Change) error {
 	by := e.Planner
 	by.Agent = string(e.Task)

@@ -53,7 +53,8 @@ func (l *Landing) kind() string {
 	return refused
 }
 
-// NeedsNewBase reports whether the newest version was refused where it was to land and has landed nowhere.
+// NeedsNewBase reports whether the newest version was refused when it was to land, and has landed
+// nowhere.
 func (r *TaskRecords) NeedsNewBase() bool {
 	needs := false
 	for _, l := range r.Landings {

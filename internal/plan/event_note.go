@@ -11,8 +11,9 @@ import (
 	"gitwf/internal/plain"
 )
 
-// Note is something to remember: what was learnt, decided or left to do. It counts for nothing; those who work on the
-// plan are shown it. As an event it is recorded alone, else with the version, attempt or review that brought it.
+// Note is something to remember: what was learnt, decided or left to do. It affects no status; those
+// who work on the plan are shown it. It is recorded alone, or with the version, attempt or review that
+// brought it.
 type Note struct {
 	Number    int       `json:"number,omitempty"` // assigned when it is recorded
 	Category  string    `json:"category,omitempty"`

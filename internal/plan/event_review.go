@@ -105,7 +105,8 @@ func (e AddReview) Apply(s *State) (Change, error) {
 	return c, nil
 }
 
-// outcomeOf is how the line about a review ends: a reserve that approves less than wholly, and its score.
+// outcomeOf is how the line about a review ends: a reservation, if it does not approve without one, and
+// its score.
 func (s *State) outcomeOf(t *TaskState, rev Review) string {
 	n, of := s.Round(t)
 	switch r := rev.Rubric; {
@@ -119,7 +120,7 @@ func (s *State) outcomeOf(t *TaskState, rev Review) string {
 	return rev.Why()
 }
 
-// Worth is what makes a review worth less than another's, to follow who reviewed.
+// Worth is what a line adds after the reviewer's name if the review counts for less than another's.
 func (r Review) Worth() (text string) {
 	if r.SelfReviewed {
 		text = ", self-reviewed"

@@ -41,7 +41,7 @@ func (s *State) readOnly() error {
 	return nil
 }
 
-// MayBegin is refused with a *SessionError unless work may begin in the plan. What has begun may end.
+// MayBegin returns a *SessionError unless work may begin in the plan. Work that has begun may end.
 func (s *State) MayBegin() error {
 	if err := s.readOnly(); err != nil {
 		return err
@@ -58,9 +58,9 @@ type repair interface {
 	Repairs()
 }
 
-// Admits is refused with a *SessionError if the plan's session does not take the event: a completed plan takes nothing
-// but what opens it again and what doctor has put right; a paused one takes what was begun before and what a person
-// decides, but no plan for more work.
+// Admits returns a *SessionError if the plan's session does not allow the event. A completed plan
+// allows only what reopens it and doctor's repairs. A paused one allows what was begun before and what
+// a person decides, but no plan for more work.
 func (s *State) Admits(ev Event) error {
 	if err := s.readOnly(); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (e Pause) Apply(s *State) (Change, error) {
 	return s.sessionChange(eventPaused, "session: paused", Document(e.Decision), e.Decision, e.Author), nil
 }
 
-// Resume lets work begin again in a plan that is paused, or opens one again that is completed.
+// Resume lets work begin again in a paused plan, or reopens a completed one.
 type Resume struct {
 	Decision Decision
 	Author   Actor
@@ -115,7 +115,7 @@ func (e Resume) Apply(s *State) (Change, error) {
 	return s.sessionChange(eventResumed, subject, Document(e.Decision), e.Decision, e.Author), nil
 }
 
-// Complete ends the work on a plan: nothing is open, and what it took and taught is recorded.
+// Complete ends the work on a plan in which nothing is open, and records what it took and taught.
 type Complete struct {
 	Document  CompletionDocument
 	Learnings []byte // of notes/NNNN-learnings.md
@@ -198,7 +198,7 @@ func (s *State) refuseSession(reason, hint string) error {
 	return &RefusedError{Task: TaskID(s.Plan.PlanID), Reason: reason, Hint: hint}
 }
 
-// Count is how many records there are. Records are only ever added, so equal counts are equal records.
+// Count is the number of records. Records are only ever added, so equal counts mean equal records.
 func (r Records) Count() int {
 	n := len(r.Session) + len(r.Notes)
 	for _, t := range r.Tasks {

@@ -50,8 +50,9 @@ type NewVersion struct {
 	Before   Artifact // of a task that is DONE: the approved version, which alone says what it was made from
 }
 
-// Apply is refused unless the task can have a new version: its inputs are approved, nothing is asked of it, and it is
-// not abandoned, nor done: but a person may make a version again whose inputs have changed since.
+// Apply is refused unless the task can have a new version: its inputs are approved, no question about
+// it is open, and it is neither abandoned nor done. A person may make a done task again if its inputs
+// have changed since.
 func (e NewVersion) Apply(s *State) (Change, error) {
 	t, err := s.actionNamed(e.Artifact.TaskID)
 	if err != nil {

@@ -2,16 +2,17 @@ package plan
 
 import "slices"
 
-// A plan that is made from a workflow has GOALs whose tasks are known only later: when the task that lists them is
-// approved, or when a round has ended. For each, an ACTION PLAN-n renders that part of the workflow once its source is
-// approved. Its deliverable is a fragment, a plan without config or root criteria, whose tasks come below the GOAL. A
-// fragment without tasks ends a loop.
+// A plan made from a workflow may have GOALs whose tasks are known only later: once the task that lists
+// them is approved, or once a round has ended. For each such GOAL there is an ACTION PLAN-n, which
+// renders that part of the workflow when its source is approved. Its deliverable is a fragment, a plan
+// without config or root criteria, whose tasks are placed below the GOAL. A fragment without tasks ends
+// a loop.
 
 // rendersWorkflow reports whether the task's deliverable follows from the plan's workflow and approved files.
 func (t *Task) rendersWorkflow() bool { return t.Planning() && t.Agent == AgentWorkflow }
 
-// AddFills adds the tasks that fill GOALs, below these, under free ids. Of each fill its caller gives FillTargetTaskID,
-// Fill and DependsOn.
+// AddFills adds the tasks that fill GOALs, below these GOALs and under free ids. The caller sets
+// FillTargetTaskID, Fill and DependsOn of each.
 func (p *Plan) AddFills(fills []*Task, by Planner) error {
 	by.Agent, by.File = AgentWorkflow, "plan.json"
 	tasks, next := p.Index(), p.nextPlanning()

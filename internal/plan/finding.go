@@ -51,7 +51,8 @@ func (f Finding) Error() string {
 	return b.String()
 }
 
-// Findings are all that is wrong, in the order of the file; the list ends in a finding "more" where it was cut.
+// Findings lists everything that is wrong, in the order of the file. A list that was cut ends in a
+// finding "more".
 type Findings []Finding
 
 // maxFindings is how many findings one run reports: more than anybody mends at once.

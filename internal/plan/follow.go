@@ -141,7 +141,7 @@ func (r *TaskRecords) Overtaken(version int) bool {
 	})
 }
 
-// Decided reports whether a task has made as many decisions as it may.
+// Decided reports whether a task has used up the decisions that it may make.
 func (s *State) Decided(id TaskID) bool {
 	t := s.Tasks[id]
 	return t != nil && t.Decides != nil && s.Records.Of(id).recentActs() >= t.Decides.Max
@@ -170,7 +170,7 @@ func (r *TaskRecords) mode(version int) string {
 	return ""
 }
 
-// deriveWait tells what can be worked on from what other tasks hold back.
+// deriveWait finds the tasks that can be worked on, and those that other tasks hold back.
 func (f *flow) deriveWait(t *TaskState) {
 	if t.Status != StatusPending && t.Status != StatusToBeModified {
 		return
@@ -190,8 +190,8 @@ func (f *flow) waitsForOne(t *TaskState, mode string) bool {
 	return slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return f.awaits(d, mode).open })
 }
 
-// awaits says whether a dependency holds a task back. A partial or investigating judge does not wait for the tasks that
-// it leaves out. The leaves of a GOAL are summed once.
+// awaits says whether a dependency holds a task back. A judge with a partial or investigating order
+// does not wait for the tasks that its order leaves out. The leaves of a GOAL are summed once.
 func (f *flow) awaits(dependency TaskID, mode string) awaited {
 	if t := f.Tasks[dependency]; t == nil || t.NodeType != Goal {
 		open := f.isAwaited(dependency, mode)
@@ -229,7 +229,7 @@ func (f *flow) isAwaited(id TaskID, mode string) bool {
 	return in.Status != StatusDone
 }
 
-// filled reports whether a GOAL, or one below it, has got what a workflow puts there, be it nothing.
+// filled reports whether a workflow has filled a GOAL and every GOAL below it, even if with nothing.
 func (s *State) filled(goal TaskID) bool { return s.fills[goal].ended }
 
 // fillOf is the first open task that puts others below a GOAL, or below one that stands there; "" if there is none.
@@ -251,9 +251,9 @@ func (f *flow) holderOf(t *Task) TaskID {
 	return ""
 }
 
-// openOrder is the newest order of a task, if that is still open. It ends when the task has an attempt or a version
-// with a verdict, and of a judge with its act; or when the task can't be worked on, so that no order stays open for
-// ever.
+// openOrder is a task's newest order if it is still open. An order ends when the task has an attempt or
+// a version with a verdict (a judge: when its verdicts take effect), or when the task can't be worked
+// on, so that no order stays open forever.
 func (f *flow) openOrder(t *TaskState) (orderRecord, bool) {
 	r := f.Records.Of(t.TaskID)
 	o := newestOf(r.Orders)
@@ -277,7 +277,8 @@ func (f *flow) openOrder(t *TaskState) (orderRecord, bool) {
 	return o, true
 }
 
-// isStuck reports whether a task can't go on but by an order or a person, be it that what it waits for can't.
+// isStuck reports whether only an order or a person can set a task going again, or a task that it waits
+// for.
 func (f *flow) isStuck(t *TaskState) bool {
 	switch t.Status {
 	case StatusAbandoned, StatusWaitingInput, StatusWaitingExternal:
@@ -421,8 +422,8 @@ func (s *State) verdictBy(id TaskID, version int, judge TaskID) Verdict {
 	return newest
 }
 
-// unverified are the tasks that keep a deciding task from its end: all but itself that are neither verified nor
-// abandoned.
+// unverified lists the tasks because of which a deciding task can't end: all others that are neither
+// verified nor abandoned.
 func (f *flow) unverified(by *TaskState) []TaskID {
 	var open []TaskID
 	for _, t := range f.order {

@@ -23,8 +23,8 @@ type Planner struct {
 	Reviewers []string // each must approve, in addition to the built-in review
 }
 
-// invents reports whether an agent thinks the plan up: what others make is a person's, or made from a person's outline
-// or workflow.
+// invents reports whether an agent thinks the plan up. Other plans are a person's, or are made from a
+// person's outline or workflow.
 func (p Planner) invents() bool {
 	return p.Agent != AgentManual && p.Agent != AgentOutline && p.Agent != AgentWorkflow
 }
@@ -39,8 +39,8 @@ func (p Planner) Read() Planner {
 	return p
 }
 
-// criteria returns what a plan is judged by. A person's plan must not have an ACTION that is too large; one by an agent
-// is split.
+// criteria returns what a plan is judged by. In a person's plan no ACTION may be too large; in an
+// agent's plan such an ACTION is split.
 func (p Planner) criteria() []Criterion {
 	all := PlanCriteria()
 	if !p.invents() {
@@ -116,8 +116,8 @@ func (id TaskID) Reserved() bool {
 // MakesPlans reports whether the id is of a task that makes plans, rather than something to export.
 func (id TaskID) MakesPlans() bool { return strings.HasPrefix(string(id), "PLAN-") }
 
-// Reserved finds what only a plan.json has rightly, so this is a rule for candidates alone: tasks with the ids of those
-// that make plans, and the name of another workflow than the plan is made from.
+// Reserved finds what only plan.json itself may have, so it is a rule for candidates alone: tasks with
+// the ids of planning tasks, and the name of a workflow other than the one that the plan is made from.
 func (p *Plan) Reserved(from *Workflow) Findings {
 	var fs Findings
 	if p.Workflow != nil && (from == nil || *from != *p.Workflow) {
@@ -302,7 +302,7 @@ func (e GraftPlan) Apply(s *State) (Change, error) {
 	return c, nil
 }
 
-// Feasible is how large a leaf of a candidate was found to be, as the record of it says.
+// Feasible is how large a leaf of a candidate is, as its feasibility record says.
 type Feasible struct {
 	TaskID      TaskID  `json:"task_id"`
 	Days        float64 `json:"estimated_person_days"`

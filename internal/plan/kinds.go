@@ -383,8 +383,8 @@ func KindOf(dir string, ofPlan bool) *RecordKind {
 	return kindTable().ofTask[dir]
 }
 
-// Known reports whether a name below the kind's directory has one of its forms. What a name alone can't say, whether
-// the record's other half is there, is not asked.
+// Known reports whether a name below the kind's directory has one of its forms. It does not ask whether
+// the record's other half is there, which a name alone can't say.
 func (k *RecordKind) Known(rest string) bool {
 	_, ok := k.values(rest)
 	return ok
@@ -524,8 +524,8 @@ func parseForm(text string) []formPart {
 	return parts
 }
 
-// parse takes a name apart from left to right. Long plans have tens of thousands of them, for which regular expressions
-// would be most of what a status takes.
+// parse takes a name apart from left to right. Long plans have tens of thousands of names: with regular
+// expressions, parsing would take most of the time of a status.
 func (f *form) parse(rest string) (v values, ok bool) {
 	r := recordName{rest: rest}
 	for i, p := range f.parts {

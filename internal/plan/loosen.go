@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Loosens lists the limits that p sets wider than base did: how deep a plan may go, how large a task and the plan may
-// be, how often a task is tried, and what it takes to approve one. A person may do that; an agent would otherwise
-// decide how much it may spend, and how good its work has to be.
+// Loosens lists the limits that p sets wider than base did: how deep a plan may go, how large the tasks
+// and the plan may be, how often a task is tried, and what approves one. A person may widen them. An
+// agent may not, or it would decide how much it may spend and how good its work must be.
 func (p *Plan) Loosens(base *Plan) Findings {
 	is, were := p.Limits(), base.Limits()
 	var fs Findings
@@ -45,8 +45,8 @@ func (p *Plan) Loosens(base *Plan) Findings {
 	return fs
 }
 
-// ChecksAlone lists where p, other than base, has run lines alone judge what is not made by one. A person or a
-// workflow may say so: a model's plan would let what models make pass unread.
+// ChecksAlone lists where p, unlike base, lets run lines alone judge what they did not make. A person
+// or a workflow may choose that; a model's plan would let work of models pass unread.
 func (p *Plan) ChecksAlone(base *Plan) (fs Findings) {
 	alone := func(names []string, quorum int) bool {
 		return slices.Contains(names, ReviewerChecks) && max(quorum, p.Limits().Quorum) < 2
@@ -127,8 +127,9 @@ func loosened(path, bound string, is, was float64) Finding {
 	}
 }
 
-// keepsDone refuses a plan that leaves out a task with an approved version, makes no ACTION of it any more, or changes
-// one whose versions have taken effect on other tasks, or that is abandoned: nobody could make it again.
+// keepsDone refuses a plan that leaves out a task with an approved version or turns it into another
+// kind of task, and one that changes a task whose versions have taken effect on other tasks or that is
+// abandoned: nobody could make such a task again.
 func (s *State) keepsDone(p *Plan) Findings {
 	var fs Findings
 	for t, now := range s.approvedIn(p) {
@@ -156,8 +157,9 @@ func (s *State) keepsDone(p *Plan) Findings {
 	return fs
 }
 
-// Amended finds the tasks with an approved version that a plan changes, with the field. An approval covers a task as it
-// was, so an agent's plan may change none, and a person's has these versions made again first.
+// Amended finds the tasks with an approved version that a plan changes, with the field that differs. An
+// approval is for the task as it was. So an agent's plan may change no such task, and a person's plan
+// has these versions made again first.
 func (s *State) Amended(p *Plan) Findings {
 	var fs Findings
 	for t, now := range s.approvedIn(p) {
