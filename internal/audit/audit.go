@@ -84,7 +84,7 @@ func (a *auditor) reportThrowaway() {
 	}
 }
 
-// auditAll audits what a is about, whose objects are whole.
+// auditAll audits a history whose objects are whole.
 func (a *auditor) auditAll() error {
 	tip := string(a.tip)
 	for _, step := range []func() error{
@@ -120,11 +120,11 @@ func (a *auditor) auditAll() error {
 	return a.records(entries)
 }
 
-// Newer is the code of what a newer program wrote: it is kept, has no effect here, and nothing mends it but that
-// program.
+// Newer is the code of findings about records of a newer program: they are kept and have no effect
+// here, and only that program can do something about them.
 const Newer = "newer"
 
-// newerPlan finds that a plan.json is of a later format, if the error says so.
+// newerPlan reports a plan.json of a later format, if that is what the error says.
 func (a *auditor) newerPlan(err error) bool {
 	var version *plandoc.VersionError
 	if errors.As(err, &version) && !a.tooMany(Newer, planFile) {
@@ -197,7 +197,8 @@ func (a *auditor) reportShallow(rev string) error {
 	return err
 }
 
-// pruned audits where the history begins anew, and what was archived, which has no ref that could go back.
+// pruned audits the commit with which a pruned history begins, and what was archived, which has no ref
+// that could go back.
 func (a *auditor) pruned() error {
 	defer func(tip plan.OID) { a.tip = tip }(a.tip)
 	a.tip = ""

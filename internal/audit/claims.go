@@ -16,7 +16,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// claims looks at every claim: whether there is such a task, and whether somebody still works on it.
+// claims checks every claim: whether its task exists, and whether somebody still works on it.
 func (s *surroundings) claims() error {
 	byPlan := map[plan.ID][]ref{}
 	for _, r := range s.all {
@@ -83,8 +83,9 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 	return nil
 }
 
-// badClaim reports a ref of claims that holds no claim: it counts as one that expired long ago. The fix deletes a blob.
-// A commit or a tree may be somebody's work, so they decide.
+// badClaim reports a ref for claims that holds no claim. Such a ref counts as a claim that expired long
+// ago. The fix deletes it only if it holds a blob: a commit or a tree may be somebody's work, so a
+// person decides.
 func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
 	if s.tooMany("bad-claim", r.name) {
 		return
@@ -96,7 +97,8 @@ func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
 	}
 }
 
-// orphan reports a claim on nothing. Deleting it harms nobody: nothing can be recorded under it.
+// orphan reports a claim on a task that does not exist. Deleting it harms nobody: nothing can be
+// recorded under it.
 func (s *surroundings) orphan(r ref, id plan.ID, why string) {
 	if s.tooMany("orphan-claim", r.name) {
 		return
@@ -115,7 +117,7 @@ func (s *surroundings) drop(r ref) func(context.Context) (string, error) {
 	}
 }
 
-// claim reports a claim whose owner is gone. One that was given back only keeps its number.
+// claim reports a claim whose owner is gone, unless it was given back and only keeps its number.
 func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
 	code, why := "", ""
 	_, stands := s.Standing(plan.Claims{c.Task: c})[c.Task]

@@ -1,8 +1,9 @@
-// Package audit asks whether the state that a repository keeps is sound: a plan's history only grew, by legal events,
-// and every record says what its place and name say; and whether what lies around it is: refs, claims, pointers,
-// caches, what dead processes left.
+// Package audit checks whether the state that a repository keeps is sound. A plan's history may only
+// have grown, by legal events, and every record must say what its place and name say. It also checks
+// what lies around the plans: refs, claims, pointers, caches and what dead processes left behind.
 //
-// It hides one decision: what a legal state looks like, commit by commit and file by file. What may land because of it
-// is gate's. A finding says what mends it, and where that can harm nothing, knows how; whether it is done is left to
-// the command that reports. The specification is docs/format.md; docs/doctor.md lists the findings.
+// It hides one decision: what a legal state looks like, commit by commit and file by file. A finding
+// says what repairs it and, where a repair can do no harm, brings the repair along; the command that
+// reports the finding decides whether to run it. What may land is decided by internal/gate. The
+// specification is docs/format.md; docs/doctor.md lists the findings.
 package audit

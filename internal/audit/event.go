@@ -82,8 +82,8 @@ func (a *auditor) followTo(s *step) error {
 	return nil
 }
 
-// checkEvent checks that a commit is what its trailers say: one event, of a known kind, that adds what such an
-// event adds, and makes of plan.json what follows from it. It is the one judge of an event, wherever that comes
+// checkEvent checks that a commit is what its trailers say: one event of a known kind that adds what
+// such an event adds, and changes plan.json as it should. Every event is judged here, wherever it comes
 // from.
 func (a *auditor) checkEvent(s *step) error {
 	kind := s.trailers["Wf-Event"]
@@ -203,7 +203,7 @@ func (a *auditor) mayAddAll(s *step, kind string) string {
 	return ""
 }
 
-// isNewPlace notes a place and reports whether it is new: each place is said once.
+// isNewPlace notes a place and reports whether it is new: each place is reported once.
 func (a *auditor) isNewPlace(place string) bool {
 	if a.said[place] {
 		return false
@@ -296,8 +296,8 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 	return ""
 }
 
-// mayHold says why only a reviewer can say that a version holds for another one of an input; "" if both are
-// changes, and its diff is the same on top of that.
+// mayHold says why only a reviewer can decide that a version still holds for another version of its
+// input; "" if both are changes and its diff applies unchanged.
 func (a *auditor) mayHold(s *step, task plan.TaskID, name string) string {
 	const wrong = "says without a reviewer that a version holds, and its diff is not the same there"
 	at := max(strings.LastIndex(name, "-v"), 0)
@@ -323,8 +323,8 @@ func (a *auditor) mayHold(s *step, task plan.TaskID, name string) string {
 	return ""
 }
 
-// mayReview compares the name of a review with what its commit says, and asks whether there was something to review.
-// The reviewer is who made the commit: nobody can review in another's name.
+// mayReview compares the name of a review with what its commit says, and checks that there was
+// something to review. The reviewer must be the commit's author: nobody can review in another's name.
 func (a *auditor) mayReview(s *step, task plan.TaskID, name string) string {
 	t := s.trailers
 	dir, file, _ := strings.Cut(name, "/")
@@ -356,7 +356,8 @@ func (a *auditor) mayReview(s *step, task plan.TaskID, name string) string {
 	return ""
 }
 
-// mayAccept says why a version can't be taken as it is; "" if it can: its rounds were used up, and its CHECK says so.
+// mayAccept says why a version can't be accepted although it was rejected; "" if it can: its rounds are
+// used up, and its CHECK allows that.
 func (a *auditor) mayAccept(s *step, task plan.TaskID, name []string) string {
 	snap, err := a.before(s)
 	if err != nil {

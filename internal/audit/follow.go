@@ -161,8 +161,8 @@ func (a *auditor) checkVerdicts(s *step) (why string, err error) {
 	return a.sameRecords(s, want.Add, "the verdicts")
 }
 
-// sameRecords says where an event adds other records than it should, "" if nowhere. The words of what is for people to
-// read are not compared.
+// sameRecords names the first place where an event adds other records than it should, "" if there is
+// none. Texts for people are not compared.
 func (a *auditor) sameRecords(s *step, want []plan.Entry, of string) (string, error) {
 	should := map[string][]byte{}
 	for _, e := range want {
@@ -245,7 +245,8 @@ func (a *auditor) checkDecision(s *step) (why string, err error) {
 	return a.sameRecords(s, want.Add, "the decision")
 }
 
-// readChoices reads what an event may choose: when it happened, and how the plan that it brings is recorded.
+// readChoices reads what whoever made the event was free to choose: its time, and how the plan in it is
+// recorded.
 func (a *auditor) readChoices(s *step, by plan.TaskID, ev *plan.ApplyDecision) (amends plan.TaskID, got *plan.Plan,
 	why string, err error) {
 	for _, c := range s.changes {

@@ -34,10 +34,10 @@ type change struct {
 	old, oid           plan.OID
 }
 
-// history checks every commit that the revisions select: that it only adds paths to each of its parents, where
-// plan.json, or policy.json, alone may change; and that it is a legal event. Each parent counts, because what a merge
-// leaves out may be in any of them; so no commit can lose what any commit before it recorded. What the commits add is
-// remembered.
+// history checks every commit that the revisions select: it must be a legal event, and compared with
+// each of its parents it may only add paths; only plan.json (or policy.json) may change. Every parent
+// counts, since what a merge leaves out may be in any of them, so no commit can lose what an earlier
+// one recorded. What the commits add is remembered.
 func (a *auditor) history(revs ...string) error {
 	if err := a.store.PrefetchTrees(a.ctx, revs...); err != nil {
 		return fmt.Errorf("read the history of %s: %w", a.id, err)
@@ -119,8 +119,9 @@ func (a *auditor) prefetch(revs ...string) error {
 	return a.store.Prefetch(a.ctx, oids)
 }
 
-// eachStep reads what git log prints. A name can hold anything but a NUL, so nothing but the order of the fields says
-// what each is: six of a commit, then two of each path; and what begins with a colon is no id.
+// eachStep reads what git log prints. A name can hold anything but a NUL, so only the order of the
+// fields tells what each one is: six for a commit, then two for each path. A field that begins with a
+// colon is no id.
 func eachStep(out *bufio.Reader, fn func(*step) error) error {
 	var s *step
 	for {
@@ -190,7 +191,7 @@ func newStep(commit string, f []string) *step {
 	return s
 }
 
-// named reports whether a name is that of who a commit says.
+// named reports whether a name is the one that a commit gives.
 func (s *step) named(name, by string) bool {
 	return gitstore.Recorded{Author: s.author, Reviewer: by}.Names(name)
 }

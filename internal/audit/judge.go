@@ -11,13 +11,13 @@ import (
 	"gitwf/internal/secret"
 )
 
-// made is what a record was made under: the plan after its event, and whose that was.
+// made is the plan under which a record was made: the one after its event, and whose event that was.
 type made struct {
 	under *rules
 	by    string // "" where others speak in the event, which is compared as a whole
 }
 
-// rules are a plan.json as records are held against it. Many have one.
+// rules is a plan.json in the form that records are checked against. Many records share one.
 type rules struct {
 	plan  *plan.Plan
 	state *plan.State // nil until a record asks
@@ -39,8 +39,9 @@ func (a *auditor) remember(s *step, kind string) {
 	}
 }
 
-// checkDocument says why a document can't be the record that it is; "" if it can. One that a prune, or what a
-// shallow clone does not have, brought is held against the plan as it is now.
+// checkDocument says why a document can't be the record that it claims to be; "" if it can. A record
+// that a prune brought, or that lies beyond the end of a shallow clone, is checked against the plan as
+// it is now.
 func (a *auditor) checkDocument(d document, data []byte, entries []gitstore.TreeEntry) string {
 	if version := d.kind.About(strings.TrimPrefix(d.name, d.kind.Dir+"/")); version > 0 && d.task != "" {
 		if _, ok := a.snap.Records.Of(d.task).Version(version); !ok {
@@ -94,7 +95,7 @@ func (a *auditor) masks(c change) bool {
 	return err == nil && secret.MayMask(c.path, was, is)
 }
 
-// secret finds that a record of the newest tree holds what must not be recorded.
+// secret reports a record of the newest tree that holds a secret.
 func (a *auditor) secret(d document, data []byte, mask secret.Mask) {
 	masked, ok := mask.Record(d.path(), data)
 	if !ok || a.tooMany("secret", d.path()) {

@@ -84,21 +84,22 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 	return a.findings, err
 }
 
-// UnsoundError says that a plan's history proves nothing, and why.
+// UnsoundError says why a plan's history can't be trusted.
 type UnsoundError struct{ Finding Finding }
 
 func (e *UnsoundError) Error() string {
 	return fmt.Sprintf("plan %s has no legal history: %s: %s", e.Finding.PlanID, e.Finding.Place, e.Finding.Message)
 }
 
-// Exit has the command that shows what mends it.
+// Exit has the command that shows the repair.
 func (e *UnsoundError) Exit() (int, string) {
 	return fault.ExitRefused, "git wf doctor says what mends a plan that is here; of a fetched one, ask " +
 		"whoever wrote it"
 }
 
-// Sound audits a plan's history up to a commit, as far as nobody has here before. It fails with an *UnsoundError for
-// what Move finds, but for what a newer program wrote, which is kept and has no effect.
+// Sound audits the part of a plan's history up to a commit that nobody has audited here before. It
+// fails with an *UnsoundError for everything that Move finds, except for what a newer program wrote:
+// that is kept and has no effect.
 func Sound(ctx context.Context, store *gitstore.Store, id plan.ID, tip plan.OID) error {
 	const most = 8 // a plan has few tips: here, and as fetched
 	rules := plan.Setting{}.Rules()

@@ -149,7 +149,7 @@ func (a *auditor) recoverCommand(d *gitstore.Damage) string {
 	return strings.Join(steps, " && ")
 }
 
-// damagedRefs is where the mends of findings keep what they give up.
+// damagedRefs is where repairs keep what they give up.
 const damagedRefs = "refs/workflow-damaged/"
 
 // keepCommand is the command that keeps a commit under another name.
@@ -162,11 +162,12 @@ func deleteCommand(ref string, held plan.OID) string {
 	return strings.TrimSpace("git update-ref --no-deref -d " + shell.Word(ref) + " " + string(held))
 }
 
-// back marks a mend as the way back to before a commit; setWayBack makes the command of it.
+// back marks the repair of a finding as a way back to before a commit; setWayBack turns it into a
+// command.
 const back = "back to before "
 
-// goBack is the mend of what a commit did wrong. Nothing can be taken out of a history, so the plan's ref has to go
-// back to before it.
+// goBack is the repair for what a commit did wrong. Nothing can be taken out of a history, so the
+// plan's ref has to go back to before that commit.
 func (a *auditor) goBack(commit plan.OID) string {
 	if a.tip == "" {
 		return ""
@@ -189,7 +190,7 @@ func (a *auditor) goBackTo(path string) string {
 	return a.goBack(plan.OID(commit))
 }
 
-// markIllegal is goBack for a commit that is no legal event.
+// markIllegal is goBack for a commit that is not a legal event.
 func (a *auditor) markIllegal(commit plan.OID) string {
 	if a.tip == "" {
 		return ""
@@ -201,8 +202,8 @@ func (a *auditor) markIllegal(commit plan.OID) string {
 	return a.goBack(commit)
 }
 
-// setWayBack makes one command of all ways back: the one to before the first commit that did something wrong. What
-// comes after goes too, so the newest commit is kept under another name.
+// setWayBack combines all ways back into one command: back to before the first commit that did
+// something wrong. That drops what came after it, so the newest commit is kept under another name.
 func (a *auditor) setWayBack() error {
 	first, err := a.firstCulprit()
 	if err != nil || first == "" {
@@ -224,7 +225,7 @@ func (a *auditor) setWayBack() error {
 	return a.ctx.Err()
 }
 
-// firstCulprit is the earliest of the commits that findings want to go back to before.
+// firstCulprit is the earliest of the commits to before which findings want to go back.
 func (a *auditor) firstCulprit() (plan.OID, error) {
 	culprits := map[string]bool{}
 	for commit := range a.illegal {

@@ -69,8 +69,8 @@ func policyPath(name string) bool {
 	return name == policyFile || (dir == "waivers" || dir == "retired") && isRecord
 }
 
-// checkGuarded finds a policy that has keys and no maintainers, unless it was so before the move: then each change
-// would be refused, also the one that mends it.
+// checkGuarded reports a policy that has keys but no maintainers, unless the policy before the move was
+// like that, too: then the finding would refuse every change, even the one that repairs it.
 func (a *auditor) checkGuarded(old, next plan.OID) error {
 	for _, commit := range []plan.OID{old, next} {
 		p, err := a.policyAt(commit)
@@ -103,8 +103,8 @@ func (a *auditor) policyAt(commit plan.OID) (*gitstore.Policy, error) {
 	return p, err
 }
 
-// FourEyes finds the reviews of a plan at one commit that were made by the version's own maker, which a policy of four
-// eyes does not allow. What was recorded at the commit before already, "" for none, is left out.
+// FourEyes finds the reviews of a plan at one commit that the version's own maker wrote, which a policy
+// of four eyes does not allow. It leaves out what was recorded at the commit before ("" for none).
 func FourEyes(ctx context.Context, store *gitstore.Store, id plan.ID, before, commit plan.OID) ([]Finding, error) {
 	snap, err := store.SnapshotAt(ctx, id, commit)
 	if err != nil {
@@ -199,7 +199,7 @@ func Waivers(ctx context.Context, store *gitstore.Store, policy plan.OID) ([]Wai
 	return all, nil
 }
 
-// checkAllowed finds a commit that may, by the policy, objects to: may answers by committer and signer.
+// checkAllowed reports a commit that the policy does not allow; may decides, by committer and signer.
 func (a *auditor) checkAllowed(commit plan.OID, by *gitstore.Policy, may func(committer, signer string) string,
 	code, mend string) error {
 	committer, err := a.store.Git(a.ctx, "-c", "log.showSignature=false", "log", "-1", "--no-color", "--no-notes",

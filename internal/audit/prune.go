@@ -12,11 +12,12 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A prune begins a history anew, by a commit without parents whose tree says which history it goes on from. Where that
-// one is here, the tree must be exactly what a prune of it makes. Where it was given up, or never fetched, nothing can
-// be said of what was before: a plan that is new here begins with the prune, and a ref does not move over it.
+// A prune begins a history anew, with a commit without parents whose tree says which history it
+// continues. If that history is here, the tree must be exactly what a prune of it makes. If it was
+// given up or never fetched, nothing can be said about it: a plan that is new here then begins with the
+// prune, and a ref does not move across it.
 
-// continues reports whether a history goes on, over one prune or several, from one that has old.
+// continues reports whether a history continues, across one or several prunes, one that holds old.
 func (a *auditor) continues(old, next plan.OID) (bool, error) {
 	if whole, err := a.store.HasWhole(a.ctx, next); err != nil || !whole {
 		return false, err

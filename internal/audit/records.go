@@ -47,7 +47,7 @@ func (a *auditor) records(entries []gitstore.TreeEntry) error {
 	return nil
 }
 
-// bindings checks what plan.json says of itself, and reports whether it is a plan that can be carried out.
+// bindings checks plan.json itself, and reports whether it is a plan that can be carried out.
 func (a *auditor) bindings() (sound bool) {
 	p := a.snap.Plan
 	found := plandoc.Validate(p, policy.Floors{})
@@ -62,8 +62,8 @@ func (a *auditor) bindings() (sound bool) {
 	return len(found) == 0
 }
 
-// floors finds where a plan is looser than the policy. That is no event's fault: the policy may have been changed
-// since, and the gate holds what lands against the one of its time.
+// floors reports where a plan demands less than the policy. No event is at fault: the policy may have
+// changed since, and the gate checks what lands against the policy of its time.
 func (a *auditor) floors() {
 	p := a.snap.Plan
 	if len(p.Grafts) == 0 || reflect.ValueOf(a.options.Floors).IsZero() { // nothing is demanded, and the plan is sound
@@ -110,7 +110,7 @@ func (a *auditor) checkNames(task plan.TaskID) {
 	}
 }
 
-// checkVersion finds a record about a version that there is not.
+// checkVersion reports a record about a version that does not exist.
 func (a *auditor) checkVersion(task plan.TaskID, name string) {
 	dir, rest, _ := strings.Cut(name, "/")
 	k, r := plan.KindOf(dir, false), a.snap.Records.Of(task)
@@ -127,7 +127,7 @@ func (a *auditor) checkVersion(task plan.TaskID, name string) {
 	}
 }
 
-// recordOf is the directory of a record that has one to itself, of any other the record.
+// recordOf is the directory of a record that has one to itself, and the path of any other record.
 func recordOf(name string) string {
 	if _, rest, ok := plan.SplitPath(name); ok && plan.OwnerOf(rest) == rest {
 		return path.Dir(name)
@@ -175,7 +175,7 @@ func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 	return docs
 }
 
-// withReferred are the documents, behind those that they are held against.
+// withReferred adds, in front of the documents, those that they are checked against.
 func (a *auditor) withReferred(docs []document) []document {
 	a.briefs = map[string]any{}
 	there := make(map[string]bool, len(docs))
@@ -197,7 +197,7 @@ func (a *auditor) withReferred(docs []document) []document {
 	return docs
 }
 
-// rank orders documents so that those come first that others are held against.
+// rank orders documents so that those that others are checked against come first.
 func (d document) rank() int {
 	if d.kind != nil && (d.kind.Dir == "artifacts" || d.kind.Dir == "questions") {
 		return 0

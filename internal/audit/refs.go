@@ -135,8 +135,8 @@ func Replaced(ctx context.Context, store *gitstore.Store) ([]string, error) {
 	return strings.Fields(out), nil
 }
 
-// brokenRefs finds files that should be refs and hold nonsense: git passes over them. Those of plans are found by the
-// audit of each.
+// brokenRefs finds files that should be refs but are unreadable: git skips them. The audit of each plan
+// finds those of plans.
 func (s *surroundings) brokenRefs() error {
 	known := map[string]bool{}
 	for _, r := range s.all {

@@ -15,9 +15,9 @@ import (
 	"gitwf/internal/policy"
 )
 
-// checkPlanChange says why a commit may not do to plan.json what it does, "" if it may or does nothing to it. What
-// plan.json must be after an event follows from the one before it and from what is recorded; the same functions of
-// internal/plan say it that make the event.
+// checkPlanChange says why a commit may not change plan.json as it does; "" if it may, or changes
+// nothing. What plan.json must be after an event follows from the one before it and from the records,
+// computed by the functions of internal/plan that make the event.
 func (a *auditor) checkPlanChange(s *step, kind string) (why string, err error) {
 	at := -1
 	for i, c := range s.changes {
