@@ -111,3 +111,33 @@ func eachFile(t *testing.T, dir string, fn func(name string, data []byte)) {
 		t.Fatal(err)
 	}
 }
+
+// TestFindingsExplained checks that docs/doctor.md has each code that a finding about a history, a record or the
+// surroundings of a plan can have.
+func TestFindingsExplained(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "doctor.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := regexp.MustCompile(`\b(?:find|many|bad)\("([a-z]+(?:-[a-z]+)*)"|\b[cC]ode\w*:?(?:, \w+)? :?=? ?"([a-z]+(?:-[a-z]+)*)"`)
+	found := map[string]bool{}
+	for _, dir := range []string{"internal/audit", "internal/setup"} {
+		eachFile(t, dir, func(name string, data []byte) {
+			if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+				return
+			}
+			for _, m := range code.FindAllStringSubmatch(string(data), -1) {
+				found[m[1]+m[2]] = true
+			}
+		})
+	}
+	for name := range found {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/doctor.md does not explain %s", name)
+		}
+	}
+	const least = 40
+	if len(found) < least {
+		t.Errorf("only %d codes found: %v", len(found), found)
+	}
+}
