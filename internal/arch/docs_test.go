@@ -141,3 +141,23 @@ func TestFindingsExplained(t *testing.T) {
 		t.Errorf("only %d codes found: %v", len(found), found)
 	}
 }
+
+// TestMapPlaces checks that there is each file and folder which docs/map.md says to look in.
+func TestMapPlaces(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "map.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rows, _ := strings.Cut(string(page), "## Where a change belongs")
+	places := 0
+	for _, m := range regexp.MustCompile("`((?:bench|cmd|docs|hooks|internal|templates)/[^` ]*)`").FindAllStringSubmatch(rows, -1) {
+		places++
+		if found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil || len(found) == 0 {
+			t.Errorf("docs/map.md names %s, which is not there", m[1])
+		}
+	}
+	const least = 50
+	if places < least {
+		t.Errorf("docs/map.md names %d places", places)
+	}
+}
