@@ -197,6 +197,7 @@ func (e *Engine) fillKept(ctx context.Context, commit plan.OID, run process.Comm
 		return err
 	}
 	run.Dir, run.Env = checkout.Dir, append(run.Env, "PWD="+checkout.Dir)
+	defer e.Store.TellIfSlow(prepareKey + " is at work in " + checkout.Dir)()
 	res, err := process.Run(ctx, run)
 	if err := cmp.Or(err, ctx.Err()); err != nil {
 		return err

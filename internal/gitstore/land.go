@@ -30,7 +30,7 @@ func (s *Store) Advance(ctx context.Context, branch string, from, to plan.OID) e
 		return err
 	}
 	// Two that land write the same files.
-	lock, err := lockFile(ctx, filepath.Join(s.commonDir, "wf", "lock", "land"), "land")
+	lock, err := s.lockFile(ctx, filepath.Join(s.commonDir, "wf", "lock", "land"), "land")
 	if err != nil {
 		return err
 	}

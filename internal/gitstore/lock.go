@@ -11,6 +11,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // line is where this process's writers to one plan queue.
@@ -42,7 +43,7 @@ func (s *Store) lockPlan(ctx context.Context, id plan.ID) (unlock func(), err er
 }
 
 func (s *Store) lockTurn(ctx context.Context, id plan.ID, l *line) (unlock func(), err error) {
-	file, err := lockFile(ctx, filepath.Join(s.commonDir, "wf", "lock"), string(id))
+	file, err := s.lockFile(ctx, filepath.Join(s.commonDir, "wf", "lock"), string(id))
 	if err != nil {
 		<-l.turn
 		return nil, fmt.Errorf("lock plan: %w", err)
@@ -204,20 +205,22 @@ func (a *appending) putBack(group []*built) {
 // LockWorktree serializes changes to something next to this worktree, under a name. The lock ends with its process,
 // however that ends.
 func (s *Store) LockWorktree(ctx context.Context, name string) (unlock func(), err error) {
-	file, err := lockFile(ctx, filepath.Join(s.gitDir, "wf", "lock", "worktree"), name)
+	file, err := s.lockFile(ctx, filepath.Join(s.gitDir, "wf", "lock", "worktree"), name)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", name, err)
 	}
 	return func() { file.Close() }, nil
 }
 
-func lockFile(ctx context.Context, dir, name string) (*flock.Flock, error) {
+func (s *Store) lockFile(ctx context.Context, dir, name string) (*flock.Flock, error) {
 	const interval = time.Millisecond
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
 	// Another user of a shared repository must be able to lock the same file.
 	file := flock.New(filepath.Join(dir, name), flock.SetPermissions(0o666))
+	at := shell.Word(file.Path())
+	defer s.TellIfSlow("waiting for another git wf, which has locked " + at + ": fuser " + at + " names its process")()
 	if _, err := file.TryLockContext(ctx, interval); err != nil {
 		return nil, err
 	}

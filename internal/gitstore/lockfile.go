@@ -107,6 +107,12 @@ func (w *lockWatch) remove(ctx context.Context, path string, old os.FileInfo) {
 
 func sameLock(a, b os.FileInfo) bool { return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) }
 
+// TellIfSlow tells the user what is under way, unless done is called before somebody would wonder.
+func (s *Store) TellIfSlow(text string) (done func()) {
+	timer := time.AfterFunc(lockWait, func() { s.notice(text) })
+	return func() { timer.Stop() }
+}
+
 func (s *Store) notice(text string) {
 	if s.Notice != nil {
 		s.Notice(text)

@@ -34,7 +34,7 @@ func (s *Store) Scratch(ctx context.Context) (dir string, release func(), err er
 	}
 	note := filepath.Join(s.scratchNotes(), filepath.Base(dir))
 	// The lock comes first: a note without one belongs to a dead process.
-	held, err := lockFile(ctx, filepath.Dir(note), filepath.Base(note)+lockSuffix)
+	held, err := s.lockFile(ctx, filepath.Dir(note), filepath.Base(note)+lockSuffix)
 	if err != nil {
 		return fail(err)
 	}

@@ -35,6 +35,7 @@ func (p *Pool) Kept(ctx context.Context, key string) (dir string, there bool, fi
 			_ = errors.Join(os.Remove(old+".done"), removeAll(old))
 		}
 	}
+	defer p.store.TellIfSlow("waiting for another run, which prepares " + dir)()
 	unlock := gitstore.TryLock(dir)
 	for unlock == nil {
 		select {

@@ -72,13 +72,14 @@ func poolName(store *gitstore.Store) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Held is where a repository's checkouts are, and how many bytes their files have.
+// Held is where a repository's checkouts are, and how many bytes of a disk their files take, in blocks of
+// 4 KB.
 func Held(store *gitstore.Store) (dir string, bytes int64) {
 	dir = filepath.Join(poolsDir(false), poolName(store))
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, err := d.Info(); err == nil {
-				bytes += info.Size()
+				bytes += (info.Size() + 4095) &^ 4095
 			}
 		}
 		return nil
@@ -97,19 +98,7 @@ const (
 // task, else the one unused for longest, else a new one. No task means a check: checks and attempts don't share any.
 // Close gives it back.
 func (p *Pool) Take(task string) (*Workspace, error) {
-	var free []*Workspace
-	entries, err := os.ReadDir(p.dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if e.IsDir() && e.Name() != keptDir {
-			if w := p.lock(e.Name()); w != nil {
-				free = append(free, w)
-			}
-		}
-	}
-	slices.SortFunc(free, func(a, b *Workspace) int { return a.used.Compare(b.used) })
+	free := p.lockIdle()
 	at := -1
 	for i, w := range free {
 		if w.task == task {
@@ -120,23 +109,44 @@ func (p *Pool) Take(task string) (*Workspace, error) {
 		at = slices.IndexFunc(free, func(w *Workspace) bool { return (w.task == "") == (task == "") })
 	}
 	var taken *Workspace
-	for i, w := range free {
-		switch {
-		case i == at:
-			taken = w
-		case time.Since(w.used) > unused || len(free)-i > mostIdle:
-			_ = w.discard()
-		default:
-			w.Close()
-		}
+	if at >= 0 {
+		taken = free[at]
+		free = slices.Delete(free, at, at+1)
 	}
+	release(free)
 	if taken == nil {
+		var err error
 		if taken, err = p.add(); err != nil {
 			return nil, err
 		}
 	}
 	taken.same, taken.task = taken.task == task, task
 	return taken, os.WriteFile(filepath.Join(filepath.Dir(taken.Dir), taskFile), []byte(task), 0o666)
+}
+
+// lockIdle takes all checkouts that nobody uses, the one unused for longest first.
+func (p *Pool) lockIdle() (free []*Workspace) {
+	dirs, _ := os.ReadDir(p.dir)
+	for _, d := range dirs {
+		if d.IsDir() && d.Name() != keptDir {
+			if w := p.lock(d.Name()); w != nil {
+				free = append(free, w)
+			}
+		}
+	}
+	slices.SortFunc(free, func(a, b *Workspace) int { return a.used.Compare(b.used) })
+	return free
+}
+
+// release gives idle checkouts back, and removes those that are too old or too many.
+func release(free []*Workspace) {
+	for i, w := range free {
+		if time.Since(w.used) > unused || len(free)-i > mostIdle {
+			_ = w.discard()
+		} else {
+			w.unlock()
+		}
+	}
 }
 
 // lock takes a checkout of the pool, nil if somebody else has it.
@@ -175,17 +185,21 @@ func (p *Pool) add() (*Workspace, error) {
 	}
 }
 
-// Close gives a checkout back to its pool.
+// Close gives a checkout back to its pool, and tidies a pool that has many.
 func (w *Workspace) Close() {
-	if w.unlock != nil {
-		w.unlock()
+	if w.unlock == nil {
+		return
+	}
+	w.unlock()
+	if all, _ := os.ReadDir(w.pool.dir); len(all) > 2*(mostIdle+1) { // each has a lock beside it
+		release(w.pool.lockIdle())
 	}
 }
 
 // discard removes a checkout from its pool.
 func (w *Workspace) discard() error {
 	err := removeAll(filepath.Dir(w.Dir))
-	w.Close()
+	w.unlock()
 	_ = os.Remove(filepath.Dir(w.Dir) + ".lock")
 	return err
 }
@@ -198,6 +212,7 @@ func (w *Workspace) CheckOut(ctx context.Context, commit plan.OID, kept bool) er
 	if err != nil {
 		return err
 	}
+	defer w.store.TellIfSlow(fmt.Sprintf("checking %.12s out in %s", commit, w.Dir))()
 	if w.used.IsZero() {
 		w.used, w.same = time.Now(), true
 		return w.fresh(ctx, commit, tree)

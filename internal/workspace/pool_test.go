@@ -218,3 +218,24 @@ func TestPoolCancelled(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// However many work at once, few checkouts stay, and what they take is counted in blocks.
+func TestPoolFew(t *testing.T) {
+	r := repotest.New(t)
+	commit(r, "a", "1\n")
+	p := poolOf(t, r)
+	var all []*Workspace
+	for range mostIdle + 3 {
+		all = append(all, take(t, p, r, ""))
+	}
+	for _, w := range all {
+		w.Close()
+	}
+	left, _ := filepath.Glob(filepath.Join(p.dir, "*", filesDir))
+	if len(left) != mostIdle {
+		t.Errorf("%d stay", len(left))
+	}
+	if dir, bytes := Held(p.store); dir != p.dir || bytes < mostIdle*3*4096 || bytes > mostIdle*100*4096 {
+		t.Errorf("%d bytes in %s", bytes, dir)
+	}
+}
