@@ -15,15 +15,7 @@ import (
 // and exit with 1.
 func (e *env) onReadable(read view, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error) cli.ActionFunc {
 	return e.onStore(func(c *cli.Context, store *gitstore.Store) error {
-		id, err := planID(c, store)
-		if errors.Is(err, gitstore.ErrNoActive) {
-			former, formerErr := store.Former(c.Context)
-			if formerErr != nil {
-				return err
-			}
-			fmt.Fprintf(e.stderr, "no plan is active; %s was: git wf switch PLAN chooses one\n", former)
-			id, err = former, nil
-		}
+		id, err := e.shownPlan(c, store)
 		if err != nil {
 			return err
 		}
@@ -40,6 +32,20 @@ func (e *env) onReadable(read view, f func(*cli.Context, *gitstore.Store, *gitst
 		}
 		return errors.Join(f(c, store, snap), warnDamaged(id, sound))
 	})
+}
+
+// shownPlan is planID for the commands that only look: where no plan is active, the one that was.
+func (p printer) shownPlan(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
+	id, err := planID(c, store)
+	if !errors.Is(err, gitstore.ErrNoActive) {
+		return id, err
+	}
+	former, formerErr := store.Former(c.Context)
+	if formerErr != nil {
+		return "", err
+	}
+	fmt.Fprintf(p.stderr, "no plan is active; %s was: git wf switch PLAN chooses one\n", former)
+	return former, nil
 }
 
 // soundCommit is the newest commit at which a damaged plan can be read.

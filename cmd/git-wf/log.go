@@ -43,7 +43,7 @@ type eventDocument struct {
 }
 
 func (e *env) log(c *cli.Context, store *gitstore.Store) error {
-	id, err := planID(c, store)
+	id, err := e.shownPlan(c, store)
 	if err != nil {
 		return err
 	}
