@@ -202,7 +202,7 @@ func (r *Repo) WF(ctx context.Context, args ...string) (*Outcome, error) {
 	errs := words{began: time.Now()}
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
-	o := &Outcome{Args: args, Exit: cmd.ProcessState.ExitCode(), Out: out.String(), Err: errs.String(),
+	o := &Outcome{Args: args, Exit: cmd.ProcessState.ExitCode(), Out: out.String(), Err: errs.text.String(),
 		Took: time.Since(errs.began), Word: errs.first}
 	if ctx.Err() != nil {
 		return o, fmt.Errorf("git wf %s: %w\n%s", strings.Join(args, " "), ctx.Err(), o)
@@ -215,7 +215,7 @@ func (r *Repo) WF(ctx context.Context, args ...string) (*Outcome, error) {
 
 // words is what a command says, and how long it took to the first word.
 type words struct {
-	bytes.Buffer
+	text  bytes.Buffer // not embedded: it would be read into
 	began time.Time
 	first time.Duration
 }
@@ -224,7 +224,7 @@ func (w *words) Write(p []byte) (int, error) {
 	if w.first == 0 {
 		w.first = time.Since(w.began)
 	}
-	return w.Buffer.Write(p)
+	return w.text.Write(p)
 }
 
 func (r *Repo) command(ctx context.Context, args ...string) *exec.Cmd {
