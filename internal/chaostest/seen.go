@@ -150,7 +150,7 @@ func (l *Landing) fullAtEach(ctx context.Context, told func(string, *Outcome, er
 }
 
 // numbers are what differs from call to call: names of temporary files, and object ids.
-var numbers = regexp.MustCompile(`[0-9a-f]{12,}|tmp_obj_\w+|repo-[0-9]+|[0-9]+`)
+var numbers = regexp.MustCompile(`objects/[0-9a-f/]+|[0-9a-f]{12,}|tmp_obj_\w+|repo-[0-9]+|[0-9]+`)
 
 // sixteen lands with 16 processes at once.
 func (l *Landing) sixteen(ctx context.Context, told func(string, *Outcome, error)) error {
