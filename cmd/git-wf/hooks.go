@@ -172,8 +172,8 @@ func (e *env) expectPolicy(ctx context.Context, store *gitstore.Store, moves []g
 			return err
 		}
 		if failed != nil {
-			fmt.Fprintf(e.stderr, "warning: the hooks don't know the new policy's directories: %s\nhint: git wf hooks install\n",
-				plain.Line(failed.Error()))
+			fmt.Fprintf(e.stderr, "warning: the hooks don't know the new policy's directories: %s\n"+
+				"hint: git wf hooks install\n", plain.Line(failed.Error()))
 		}
 	}
 	return nil

@@ -167,7 +167,8 @@ func printLanded(w io.Writer, done engine.Landed) {
 	if len(done.Tasks) == 0 {
 		fmt.Fprintf(w, "%s has everything that is approved already\n", done.Branch)
 	}
-	for what, list := range map[string][]string{"given up": done.GivenUp, "not run, beyond wf.land.lines": done.NotRun} {
+	lines := map[string][]string{"given up": done.GivenUp, "not run, beyond wf.land.lines": done.NotRun}
+	for what, list := range lines {
 		slices.Sort(list)
 		for _, x := range slices.Compact(list) {
 			fmt.Fprintf(w, "%s: %s\n", what, plain.Line(x))

@@ -35,7 +35,7 @@ type Landed struct {
 	Before plan.OID       `json:"before"`
 	After  plan.OID       `json:"after"`
 	Remote string         `json:"remote,omitempty"` // that was pushed to
-	Tasks  []plan.Landing `json:"tasks"`            // in the order of landing; those that were there already are left out
+	Tasks  []plan.Landing `json:"tasks"`            // in the order of landing, without those that were there already
 
 	GivenUp []string `json:"given_up,omitempty"` // lines of what has landed that need not pass any more, and why
 	NotRun  []string `json:"not_run,omitempty"`  // lines of what has landed that are too many
@@ -244,11 +244,13 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 	for _, id := range l.options.Tasks {
 		switch t := s.Tasks[id]; {
 		case !t.Changes():
-			return nil, fault.Refused("git wf export --plan "+string(l.snap.ID), "%s: does not change the repository", id)
+			return nil, fault.Refused("git wf export --plan "+string(l.snap.ID), "%s: does not change the repository",
+				id)
 		case t.Approved == 0:
 			return nil, fault.Refused("git wf status", "%s: no version of it is approved", id)
 		case s.Unjudged(id, t.Approved) != "":
-			return nil, fault.Refused("git wf run", "%s: %s %s", id, plan.VersionID(t.Approved), s.KeptBack(id, t.Approved))
+			return nil, fault.Refused("git wf run", "%s: %s %s", id, plan.VersionID(t.Approved),
+				s.KeptBack(id, t.Approved))
 		case !s.Delivers(id, t.Approved):
 			return nil, fault.Refused("final_deliverable_spec.deliver_accepted: true in the plan", "%s: %s %s", id,
 				plan.VersionID(t.Approved), s.KeptBack(id, t.Approved))
@@ -331,8 +333,8 @@ func (l *landing) apply(ctx context.Context, c arrival) error {
 // doc is the record of a landing, before its outcome is known.
 func (l *landing) doc(c arrival) plan.Landing {
 	return plan.Landing{
-		TaskID: c.TaskID, ArtifactID: c.ArtifactID, Tree: c.Tree, Branch: l.Branch, On: l.tip, By: l.options.Person.Name,
-		CreatedAt: plan.Second(l.engine.Now()),
+		TaskID: c.TaskID, ArtifactID: c.ArtifactID, Tree: c.Tree, Branch: l.Branch, On: l.tip,
+		By: l.options.Person.Name, CreatedAt: plan.Second(l.engine.Now()),
 	}
 }
 

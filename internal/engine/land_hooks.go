@@ -71,7 +71,8 @@ func (l *landing) runHooks(ctx context.Context, draft *gitstore.NewCommit) (why 
 	if err := os.WriteFile(file, []byte(draft.Message), 0o666); err != nil {
 		return "", err
 	}
-	if why, err = l.hook(ctx, "commit-msg", shell.Word(found[1])+" "+shell.Word(file), at, own); err != nil || why != "" {
+	why, err = l.hook(ctx, "commit-msg", shell.Word(found[1])+" "+shell.Word(file), at, own)
+	if err != nil || why != "" {
 		return why, err
 	}
 	message, err := os.ReadFile(file)

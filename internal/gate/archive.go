@@ -62,9 +62,10 @@ func (g *Gate) archived(ctx context.Context, id plan.ID, tips []plan.OID, commit
 	}
 	return false, &refusal{
 		code: "no-archive",
-		message: fmt.Sprintf("%s was pruned, and the archive of its history up to %.12s is not here: nothing can prove any more that plan commit %.12s "+
-			"was in it, nor what was approved there; where nobody has the archive, git wf export makes the bundle anew from what the plan records now, "+
-			"and git wf policy baseline exempts what has landed", id, absent, commit),
+		message: fmt.Sprintf("%s was pruned, and the archive of its history up to %.12s is not here: nothing can "+
+			"prove any more that plan commit %.12s was in it, nor what was approved there; where nobody has the "+
+			"archive, git wf export makes the bundle anew from what the plan records now, and git wf policy "+
+			"baseline exempts what has landed", id, absent, commit),
 		hint: g.fetchArchive(ctx, id),
 	}
 }
@@ -80,7 +81,8 @@ func (g *Gate) lacking(ctx context.Context, id plan.ID, commit plan.OID, hint st
 	if word, err := g.archiveOf(ctx, commit); err != nil || word != archiveAbsent {
 		return "", hint, err
 	}
-	return "; what was approved before the prune is in the plan's archive, which is not here", g.fetchArchive(ctx, id), nil
+	why = "; what was approved before the prune is in the plan's archive, which is not here"
+	return why, g.fetchArchive(ctx, id), nil
 }
 
 // claimRefused refuses a manifest that calls an approval signed when nothing shows it.

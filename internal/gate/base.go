@@ -73,7 +73,8 @@ func (g *Gate) based(ctx context.Context, revs []string) (out []string, note str
 		switch {
 		case base == "":
 			// git reads "..HEAD" as "HEAD..HEAD": a job with an unset variable would pass whatever the branch holds.
-			return nil, "", fault.Usage("", "%q has no base, so it selects nothing: is a variable of the job not set?", rev)
+			return nil, "", fault.Usage("", "%q has no base, so it selects nothing: is a variable of the job not set?",
+				rev)
 		case noCommit.Get().MatchString(end):
 			return nil, "the branch was deleted: there is nothing to judge", nil
 		case noCommit.Get().MatchString(base):

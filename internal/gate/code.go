@@ -17,8 +17,8 @@ import (
 )
 
 // The policy may protect code: files that only approved changes of the repository alter. A commit is legal if whole
-// steps (landing an approved version, taking one back that landed, landing an approved undo) turn its parent's protected
-// part into exactly its own. docs/gate.md has the rule.
+// steps (landing an approved version, taking one back that landed, landing an approved undo) turn its parent's
+// protected part into exactly its own. docs/gate.md has the rule.
 
 // code judges the protected code of commits.
 type code struct {

@@ -233,7 +233,8 @@ func (c *code) study(ctx context.Context, commit plan.OID) error {
 	if err != nil {
 		return err
 	}
-	err = c.store.EachCommit(ctx, append(exempt, string(commit)), func(commit, tree plan.OID, parents []plan.OID) error {
+	revs := append(exempt, string(commit))
+	err = c.store.EachCommit(ctx, revs, func(commit, tree plan.OID, parents []plan.OID) error {
 		seen[commit] = visit{commit: commit, tree: tree, parents: parents}
 		if !open[commit] {
 			return nil

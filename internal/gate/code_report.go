@@ -113,8 +113,8 @@ func (c *code) reportWaived(ctx context.Context, d *coded, r *Report) error {
 			return err
 		}
 		if c.waived(path, e) {
-			c.add(r, Finding{Code: codeUnapproved, Commit: d.commit, Path: path, Message: "not what an approved change makes"},
-				Change{Path: path, Mode: e.Mode, OID: e.OID})
+			c.add(r, Finding{Code: codeUnapproved, Commit: d.commit, Path: path,
+				Message: "not what an approved change makes"}, Change{Path: path, Mode: e.Mode, OID: e.OID})
 		}
 	}
 	return nil
@@ -155,8 +155,8 @@ func (c *code) mergeHint(ctx context.Context, d *coded) string {
 		hint = "git merge --abort"
 	}
 	for _, p := range d.parents[1:] {
-		name, err := c.store.Git(ctx, "for-each-ref", "--count=1", "--format=%(refname:short)", "--points-at="+string(p),
-			"refs/heads", "refs/remotes")
+		name, err := c.store.Git(ctx, "for-each-ref", "--count=1", "--format=%(refname:short)",
+			"--points-at="+string(p), "refs/heads", "refs/remotes")
 		if err != nil || name == "" {
 			name = string(p)
 		}
@@ -205,15 +205,16 @@ func (c *code) finding(ctx context.Context, d *coded, o *outcome, path string) (
 		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, why), land
 	case exact != nil:
 		f.Code, f.Hint = codePart, land
-		f.Message = fmt.Sprintf("belongs to %s, of which other paths are missing or different: a change lands whole", ch)
+		f.Message = fmt.Sprintf("belongs to %s, of which other paths are missing or different: a change lands whole",
+			ch)
 	case touching != nil && want.OID != "":
 		f.Message = fmt.Sprintf("not what %s makes of it", ch)
 		f.Hint = land + " makes it; " + out + " takes this out"
 	case len(c.lib.absent) > 0:
 		id := c.lib.absent[0]
 		f.Code, f.PlanID = "no-plan", id
-		f.Message = fmt.Sprintf("plan %s, which the commit names, is not in this repository, so nothing proves the change",
-			id)
+		f.Message = fmt.Sprintf(
+			"plan %s, which the commit names, is not in this repository, so nothing proves the change", id)
 		f.Hint = fmt.Sprintf("git fetch %s refs/workflow/%s:refs/workflow/%s", c.remote(ctx), id, id)
 	case want.OID == "":
 		f.Message = "deleted, and no approved change deletes it"

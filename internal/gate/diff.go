@@ -111,8 +111,8 @@ func (d *differ) level(ctx context.Context, level []pair) error {
 		var deeper []pair
 		for _, p := range level {
 			if !p.new.isTree() && p.new.exists() {
-				d.changes = append(d.changes, Change{Path: p.path, Mode: p.new.mode, OID: p.new.oid, Replaces: p.old.exists() &&
-					!p.old.isTree(), was: p.old})
+				d.changes = append(d.changes, Change{Path: p.path, Mode: p.new.mode, OID: p.new.oid,
+					Replaces: p.old.exists() && !p.old.isTree(), was: p.old})
 			} else if !p.old.isTree() && p.old.exists() {
 				d.changes = append(d.changes, Change{Path: p.path, was: p.old})
 			}

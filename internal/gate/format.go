@@ -53,7 +53,7 @@ func (r *Report) SARIF(version string) any {
 			"ruleId": f.Code, "ruleIndex": slices.Index(codes, f.Code), "level": "error", "message": text(f.long()),
 			"locations": []object{{"physicalLocation": object{
 				"artifactLocation": object{"uri": (&url.URL{Path: f.Path}).String()},
-				"region":           object{"startLine": 1}, // a finding is about a whole file, and services demand a line
+				"region":           object{"startLine": 1}, // services demand a line
 			}}},
 			"partialFingerprints": object{"gitWf/v1": hex.EncodeToString(sum[:])},
 		}

@@ -11,8 +11,8 @@ import (
 
 var gitHead = pattern.Compile(`^GITHEAD_([0-9a-f]{40})=`)
 
-// Merging are the commits that are being merged. Before a merge that went well is committed git has not written MERGE_HEAD yet,
-// but names each side in the environment.
+// Merging are the commits that are being merged. Before a merge that went well is committed git has not written
+// MERGE_HEAD yet, but names each side in the environment.
 func (g *Gate) Merging(hook string, environ []string) []plan.OID {
 	var heads []plan.OID
 	if hook == "pre-merge-commit" {

@@ -126,7 +126,8 @@ func (g *Gate) asTheyAre(ctx context.Context, moves []Move, r *Report) error {
 	for _, m := range moves {
 		switch have := now[m.Ref]; {
 		case seen[m.Ref]:
-			r.Findings = append(r.Findings, Finding{Code: "moved-twice", Path: m.Ref, Message: "a push moves a ref once"})
+			r.Findings = append(r.Findings,
+				Finding{Code: "moved-twice", Path: m.Ref, Message: "a push moves a ref once"})
 		case have != m.Old:
 			r.Findings = append(r.Findings, Finding{
 				Code: "stale", Path: m.Ref, Message: "has moved meanwhile",
@@ -172,7 +173,8 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 			f.Mend = "" // is for who has the repository
 		}
 		r.Findings = append(r.Findings, Finding{
-			Code: f.Code, Path: m.Ref, PlanID: id, Message: "no legal history: " + f.Place + ": " + f.Message, Hint: f.Mend,
+			Code: f.Code, Path: m.Ref, PlanID: id, Hint: f.Mend,
+			Message: "no legal history: " + f.Place + ": " + f.Message,
 		})
 	}
 	switch {

@@ -80,9 +80,10 @@ func (g *Gate) ofPolicy(ctx context.Context, commit plan.OID) error {
 		return ctx.Err()
 	}
 	return &refusal{
-		code:    "no-policy",
-		message: fmt.Sprintf("its approvals are signed under the policy %.12s, which is not in the policy's history here, so nothing proves them", commit),
-		hint:    fmt.Sprintf("git fetch <remote> %s:%s", gitstore.PolicyRef, gitstore.PolicyRef),
+		code: "no-policy",
+		message: fmt.Sprintf("its approvals are signed under the policy %.12s, which is not in the policy's history "+
+			"here, so nothing proves them", commit),
+		hint: fmt.Sprintf("git fetch <remote> %s:%s", gitstore.PolicyRef, gitstore.PolicyRef),
 	}
 }
 
@@ -115,7 +116,8 @@ func (c *bundleCase) unproven(ctx context.Context, b *export.Bundle, e *export.E
 			return err
 		}
 		c.findItem("unsigned", item, mend,
-			"%s %s lacks approvals that are signed with a key of the policy: %s", item.TaskID, item.Version(), why+without)
+			"%s %s lacks approvals that are signed with a key of the policy: %s", item.TaskID, item.Version(),
+			why+without)
 	}
 	return nil
 }

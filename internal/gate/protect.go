@@ -50,6 +50,7 @@ func allInBundles(dir, where string, paths []string) error {
 		return nil
 	}
 	return fault.Refused("git wf policy protect DIR, with a new directory that only bundles are exported to",
-		"%s: %s %s that no plan has made, such as %s; nobody could change them any more, for only bundles may be below a protected directory",
+		"%s: %s %s that no plan has made, such as %s; nobody could change them any more, for only bundles may "+
+			"be below a protected directory",
 		plain.Line(dir), plain.Count(len(others), "tracked file"), where, plain.Line(others[0]))
 }

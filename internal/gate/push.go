@@ -68,7 +68,8 @@ func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (l
 // planSource is what to push to give a remote a plan: its ref here, or what was fetched of it from another one.
 func (g *Gate) planSource(ctx context.Context, id plan.ID) (string, error) {
 	ref := gitstore.RefName(id)
-	out, err := g.store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", ref, "refs/workflow-remotes/*/"+string(id))
+	fetched := "refs/workflow-remotes/*/" + string(id)
+	out, err := g.store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", ref, fetched)
 	if err != nil {
 		return "", err
 	}

@@ -131,8 +131,8 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 		if len(cut) > 0 {
 			return &refusal{
 				code: "shallow",
-				message: fmt.Sprintf("this clone is shallow and has the history of %s from %.12s on, without plan commit %.12s", id,
-					cut[0], commit),
+				message: fmt.Sprintf("this clone is shallow and has the history of %s from %.12s on, "+
+					"without plan commit %.12s", id, cut[0], commit),
 				hint: gitstore.Unshallow,
 			}
 		}

@@ -35,8 +35,9 @@ func otherSpelling(ref string) *Finding {
 		return nil
 	}
 	return &Finding{
-		Code: "bad-ref", Path: ref, Message: "can't be told from refs/" + ours[i] + "/" + name + " on every file system",
-		Hint: "git push <remote> refs/" + ours[i] + "/<plan id>",
+		Code: "bad-ref", Path: ref,
+		Message: "can't be told from refs/" + ours[i] + "/" + name + " on every file system",
+		Hint:    "git push <remote> refs/" + ours[i] + "/<plan id>",
 	}
 }
 
@@ -54,7 +55,7 @@ func (g *Gate) holdsCommits(ctx context.Context, ref string, oid plan.OID, serve
 	case server && strings.HasPrefix(ref, "refs/replace/"):
 		r.Findings = append(r.Findings, Finding{
 			Code: "replaced", Path: ref,
-			Message: "a server shows objects as they are: whoever fetched this would see other content than what was judged",
+			Message: "a server shows objects as they are: whoever fetched this would see other content than was judged",
 		})
 		return false, nil
 	case server && strings.HasPrefix(ref, "refs/workflow-remotes/"):
@@ -157,8 +158,8 @@ func (g *Gate) sharedSides(ctx context.Context, merged []plan.OID) (bool, error)
 
 // SharedIn names a remote-tracking branch that has a commit; "" if none has.
 func (g *Gate) SharedIn(ctx context.Context, commit plan.OID) (string, error) {
-	out, err := g.store.Git(ctx, "for-each-ref", "--count=2", "--format=%(refname:lstrip=2)", "--contains="+string(commit),
-		"refs/remotes")
+	out, err := g.store.Git(ctx, "for-each-ref", "--count=2", "--format=%(refname:lstrip=2)",
+		"--contains="+string(commit), "refs/remotes")
 	names := strings.Fields(out)
 	if len(names) == 2 && strings.HasSuffix(names[0], "/HEAD") {
 		return names[1], err // the branch that refs/remotes/<name>/HEAD most likely stands for

@@ -32,8 +32,8 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 				return err
 			}
 			c.findItem("policy", item, mend,
-				"%s %s lacks the approvals that the policy demands below %s/ (%s)%s", item.TaskID, item.Version(), root.Path, what,
-				why)
+				"%s %s lacks the approvals that the policy demands below %s/ (%s)%s", item.TaskID, item.Version(),
+				root.Path, what, why)
 		}
 	}
 	return nil

@@ -142,7 +142,8 @@ func (g *Gate) Whole(ctx context.Context, name string, revs ...string) error {
 		return err
 	}
 	return &gitstore.AbsentError{
-		What: fmt.Sprintf("%s can't be judged: this clone is shallow and does not have what is below %.12s", name, cut[0]),
+		What: fmt.Sprintf("%s can't be judged: this clone is shallow and does not have what is below %.12s", name,
+			cut[0]),
 		Hint: gitstore.Unshallow,
 	}
 }

@@ -16,9 +16,8 @@ func (g *Gate) withWaivers(ctx context.Context, b *export.Bundle, commit plan.OI
 	var r *refusal
 	switch err := g.ofPolicy(ctx, commit); {
 	case errors.As(err, &r):
-		return nil, &refusal{
-			code: r.code, message: fmt.Sprintf("its waivers are listed as of the policy %.12s, which is not in the policy's history here", commit), hint: r.hint,
-		}
+		return nil, &refusal{code: r.code, hint: r.hint, message: fmt.Sprintf(
+			"its waivers are listed as of the policy %.12s, which is not in the policy's history here", commit)}
 	case err != nil:
 		return nil, err
 	}
@@ -41,10 +40,10 @@ func (c *bundleCase) waivedCriteria(b *export.Bundle) {
 		}
 		for _, w := range item.Review.Waived {
 			c.report.Waived = append(c.report.Waived, Finding{
-				Code: "waived-criterion", Commit: c.commit, Path: c.dir + "/" + item.Files[0].DestPath, PlanID: c.planID(),
-				TaskID: item.TaskID, Version: item.Version(),
-				Message: fmt.Sprintf("criterion %s of %s %s did not pass; waived by %s: %s", w.ID, item.TaskID, item.Version(),
-					w.By, w.Reason),
+				Code: "waived-criterion", Commit: c.commit, Path: c.dir + "/" + item.Files[0].DestPath,
+				PlanID: c.planID(), TaskID: item.TaskID, Version: item.Version(),
+				Message: fmt.Sprintf("criterion %s of %s %s did not pass; waived by %s: %s", w.ID, item.TaskID,
+					item.Version(), w.By, w.Reason),
 			})
 		}
 	}

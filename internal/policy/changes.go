@@ -197,6 +197,12 @@ func (p *Policy) Watched() []string {
 	return dirs
 }
 
+// What is wrong with a root or the changes, and with a maintainer or a pruner.
+const (
+	badNumbers = "needs a min_score of 0 to 100 and a quorum that is not negative"
+	noKey      = "has no key, so nothing proves who they are"
+)
+
 func (p *Policy) checkChanges(bad func(code, where, text, found string)) {
 	const mostEras = 200
 	c := p.Changes
@@ -211,7 +217,8 @@ func (p *Policy) checkChanges(bad func(code, where, text, found string)) {
 		}
 	}
 	if len(c.Since) > mostEras {
-		bad("bad-since", "changes.since", "has too many eras: git wf policy since begins anew", strconv.Itoa(len(c.Since)))
+		bad("bad-since", "changes.since", "has too many eras: git wf policy since begins anew",
+			strconv.Itoa(len(c.Since)))
 	}
 	for i, b := range c.Branches {
 		if b == "" || strings.HasPrefix(b, WorkBranches) || plain.Line(b) != b || glob.Check(b) != nil {
@@ -224,7 +231,7 @@ func (p *Policy) checkChanges(bad func(code, where, text, found string)) {
 		bad("bad-pattern", "changes.paths", "names nothing that the rest could hold for", "")
 	}
 	if c.MinScore < 0 || c.MinScore > 100 || c.Quorum < 0 {
-		bad("bad-number", "changes", "needs a min_score of 0 to 100 and a quorum that is not negative", "")
+		bad("bad-number", "changes", badNumbers, "")
 	}
 }
 

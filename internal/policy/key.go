@@ -17,10 +17,12 @@ import (
 // maxKey bounds a key's line, in bytes: the longest RSA key that anybody uses is a quarter of it.
 const maxKey = 16 << 10
 
+const sshTime = `[0-9]{8}(?:[0-9]{4}|[0-9]{6})?Z?`
+
 var (
 	sshKind        = pattern.Compile(`^(ssh|ecdsa|sk-ssh|sk-ecdsa)-[a-z0-9-]+(@openssh\.com)?$`)
 	sshOptions     = pattern.Compile(`[a-z-]+(?:="[^"]*")?(?:,|$)`)
-	sshOption      = pattern.Compile(`^(?:namespaces="([a-z@.,-]+)"|valid-(?:after|before)="[0-9]{8}(?:[0-9]{4}|[0-9]{6})?Z?")$`)
+	sshOption      = pattern.Compile(`^(?:namespaces="([a-z@.,-]+)"|valid-(?:after|before)="` + sshTime + `")$`)
 	gpgFingerprint = pattern.Compile(`^(?:[0-9A-F]{40}|[0-9A-F]{64})$`)
 )
 
@@ -137,14 +139,15 @@ func (p *Policy) checkKeys(bad func(code, where, text, found string)) {
 		case err != nil:
 			bad("bad-key", where, err.Error(), k.Name)
 		case owner[fpr] != "":
-			bad("duplicate-key", where, "is a key that "+owner[fpr]+" has already: nobody could tell who signed", k.Name)
+			bad("duplicate-key", where, "is a key that "+owner[fpr]+" has already: nobody could tell who signed",
+				k.Name)
 		default:
 			owner[fpr] = k.Name
 		}
 	}
 	for i, m := range p.Maintainers {
 		if len(p.Keys) > 0 && !names[m] {
-			bad("maintainer-without-key", fmt.Sprintf("maintainers[%d]", i), "has no key, so nothing proves who they are", m)
+			bad("maintainer-without-key", fmt.Sprintf("maintainers[%d]", i), noKey, m)
 		}
 	}
 }

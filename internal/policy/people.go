@@ -40,7 +40,8 @@ func (p *Policy) Lacks(root Root, all []Approval) string {
 	for _, a := range all {
 		own := p.FourEyes && a.Self
 		looked := !p.EachCriterion || !a.Whole
-		if !own && looked && a.Score >= minScore && (len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, a.By)) {
+		may := len(p.Floors.Reviewers) == 0 || slices.Contains(p.Floors.Reviewers, a.By)
+		if !own && looked && may && a.Score >= minScore {
 			names = append(names, a.By)
 			if a.Person != "" && !slices.Contains(people, a.Person) {
 				people = append(people, a.Person)

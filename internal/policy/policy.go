@@ -126,14 +126,15 @@ func (p *Policy) Check() plan.Findings {
 		}
 		seen[relpath.Fold(r.Path)] = true
 		if r.MinScore < 0 || r.MinScore > 100 || r.Quorum < 0 {
-			bad("bad-number", fmt.Sprintf("roots[%d]", i), "needs a min_score of 0 to 100 and a quorum that is not negative", "")
+			bad("bad-number", fmt.Sprintf("roots[%d]", i), badNumbers, "")
 		}
 	}
 	p.checkKeys(bad)
 	p.checkPrune(bad)
 	p.checkChanges(bad)
 	if f := p.Floors; f.MinScore < 0 || f.MinScore > 100 || f.Quorum < 0 || f.MustShare < 0 || f.MustShare > 1 {
-		bad("bad-number", "floors", "needs a min_score of 0 to 100, a quorum that is not negative and a must_share of 0 to 1",
+		bad("bad-number", "floors",
+			"needs a min_score of 0 to 100, a quorum that is not negative and a must_share of 0 to 1",
 			"")
 	}
 	return fs
@@ -169,7 +170,8 @@ func Decode(data []byte) (*Policy, error) {
 		return nil, fmt.Errorf("policy.json: %w", err)
 	}
 	if p.SchemaVersion != policyVersion {
-		return nil, fmt.Errorf("policy.json has schema_version %d; this git-wf knows %d", p.SchemaVersion, policyVersion)
+		return nil, fmt.Errorf("policy.json has schema_version %d; this git-wf knows %d", p.SchemaVersion,
+			policyVersion)
 	}
 	if since := p.Changes.Since; len(since) == 1 && since[0].Paths == nil {
 		since[0].Paths = p.Changes.Paths

@@ -21,7 +21,7 @@ func (p *Policy) checkPrune(bad func(code, where, text, found string)) {
 	}
 	for i, name := range p.Prune.By {
 		if len(p.Keys) > 0 && !p.hasKey(name) {
-			bad("pruner-without-key", fmt.Sprintf("prune.by[%d]", i), "has no key, so nothing proves who they are", name)
+			bad("pruner-without-key", fmt.Sprintf("prune.by[%d]", i), noKey, name)
 		}
 	}
 }
