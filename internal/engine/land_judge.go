@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -245,16 +244,12 @@ const passedFor = 12 * time.Hour
 
 func (e *Engine) openPassed() (*passed, error) {
 	p := &passed{path: filepath.Join(e.Store.CommonDir(), "wf", "cache", "passed"), at: map[string]time.Time{}}
-	f, err := os.Open(p.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err != nil {
+	data, err := os.ReadFile(p.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		id, when, _ := strings.Cut(s.Text(), " ")
+	for line := range strings.Lines(string(data)) {
+		id, when, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if seconds, err := strconv.ParseInt(when, 10, 64); err == nil && len(id) == 2*sha256.Size {
 			p.at[id] = time.Unix(seconds, 0)
 		}
@@ -272,16 +267,7 @@ func (p *passed) has(id string, now time.Time) bool {
 	return since >= 0 && since < passedFor
 }
 
-// add appends whole lines, so that two processes can add at once.
 func (p *passed) add(id string, now time.Time) error {
 	p.at[id] = now
-	if err := os.MkdirAll(filepath.Dir(p.path), 0o777); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(p.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(f, "%s %d\n", id, now.Unix())
-	return errors.Join(err, f.Close())
+	return AppendLines(p.path, fmt.Sprintf("%s %d", id, now.Unix()))
 }

@@ -22,6 +22,15 @@ func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
 	return g.rangeFrom(ctx, before, revs...)
 }
 
+// rangeMoved judges the commits that the move of a ref brings, and what a branch gets by it.
+func (g *Gate) rangeMoved(ctx context.Context, ref string, before, next plan.OID, revs []string) (*Report, error) {
+	r, err := g.rangeFrom(ctx, before, revs...)
+	if err == nil && strings.HasPrefix(ref, "refs/heads/") {
+		err = g.moveForce(ctx, before, next, r)
+	}
+	return r, err
+}
+
 // rangeFrom is Range for a branch that was at a commit before; "" if it was nowhere.
 func (g *Gate) rangeFrom(ctx context.Context, before plan.OID, revs ...string) (*Report, error) {
 	g.before = before

@@ -369,7 +369,7 @@ func (c *code) counts(ctx context.Context, ch *change) (bool, error) {
 		ch.base = *artifact.Base
 	}
 	v := export.Version{TaskID: ch.task, Number: ch.version}
-	lacks, err := c.lacks(ctx, ch.snap, c.policy.Changes.Demands(), []export.Version{v})
+	lacks, err := export.Lacks(ctx, c.store, ch.snap, c.policy, c.policy.Changes.Demands(), []export.Version{v})
 	if err != nil {
 		return false, err
 	}

@@ -385,15 +385,16 @@ func (m *mergeCase) shared(task changeName, now standing, mine, other side) bool
 	return len(o.stack)+len(k.stack) == 0
 }
 
-// mergeBases returns git's merge bases of what the commits come to together and another one.
-func (c *code) mergeBases(ctx context.Context, ours []plan.OID, theirs plan.OID) ([]plan.OID, error) {
+// mergeBases returns git's merge bases of what the commits come to together and another one; none if there is no
+// common history, or it is not here.
+func (g *Gate) mergeBases(ctx context.Context, ours []plan.OID, theirs plan.OID) ([]plan.OID, error) {
 	args := []string{"merge-base", "--all", "--end-of-options", string(theirs)}
 	for _, p := range ours {
 		args = append(args, string(p))
 	}
-	out, err := c.store.Git(ctx, args...)
+	out, err := g.store.Git(ctx, args...)
 	if err != nil {
-		return nil, ctx.Err() // no common history
+		return nil, ctx.Err()
 	}
 	var bases []plan.OID
 	for oid := range strings.FieldsSeq(out) {

@@ -3,7 +3,8 @@ package gate
 import (
 	"context"
 	"slices"
-	"strings"
+
+	"gitwf/internal/plan"
 )
 
 // judgeMerge judges the paths in which a merge differs from a parent. A proven bundle may come from any parent. Every
@@ -99,16 +100,15 @@ func (g *Gate) untouched(ctx context.Context, side, other, path string) (bool, e
 	key := side + other
 	changed, ok := g.sides[key]
 	if !ok {
-		out, err := g.store.Git(ctx, "merge-base", "--all", "--end-of-options", side, other)
-		bases := strings.Fields(out)
+		bases, err := g.mergeBases(ctx, []plan.OID{plan.OID(side)}, plan.OID(other))
+		if err != nil {
+			return false, err
+		}
 		if len(bases) == 0 {
-			if ctx.Err() != nil {
-				return false, err
-			}
-			bases = []string{emptyTree} // no common ancestor, or it is not here
+			bases = []plan.OID{emptyTree}
 		}
 		for _, b := range bases {
-			paths, err := g.differing(ctx, b, side)
+			paths, err := g.differing(ctx, string(b), side)
 			if err != nil {
 				return false, err
 			}

@@ -91,10 +91,7 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 		}
 		g.atWork = !server && isWorkRef(m.Ref)
 		g.branch = strings.TrimPrefix(m.Ref, "refs/heads/")
-		more, err := g.rangeFrom(ctx, before, revs...)
-		if err == nil && strings.HasPrefix(m.Ref, "refs/heads/") {
-			err = g.moveForce(ctx, before, m.New, more)
-		}
+		more, err := g.rangeMoved(ctx, m.Ref, before, m.New, revs)
 		g.atWork = false
 		if err == nil && !server {
 			err = g.setShared(ctx, more, revs...)

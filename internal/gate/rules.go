@@ -6,7 +6,6 @@ import (
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
-	"gitwf/internal/policy"
 )
 
 // rules checks each item of a bundle against what the policy demands of the approvals that count: floors, and the
@@ -19,7 +18,7 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 	for i, item := range b.Manifest.Items {
 		versions[i] = export.Version{TaskID: item.TaskID, Number: plan.VersionNumber(item.Version())}
 	}
-	lacks, err := c.gate.lacks(ctx, snap, root, versions)
+	lacks, err := export.Lacks(ctx, c.gate.store, snap, p, root, versions)
 	if err != nil {
 		return err
 	}
@@ -37,10 +36,4 @@ func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore
 		}
 	}
 	return nil
-}
-
-// lacks says which versions lack approvals that the policy and a root demand, and what those are.
-func (g *Gate) lacks(ctx context.Context, snap *gitstore.Snapshot, root policy.Root,
-	versions []export.Version) (map[export.Version]string, error) {
-	return export.Lacks(ctx, g.store, snap, g.policy, root, versions)
 }

@@ -204,10 +204,7 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 		if err := g.Whole(ctx, strings.TrimPrefix(f[0], "refs/heads/"), revs...); err != nil {
 			return nil, err
 		}
-		r, err := g.rangeFrom(ctx, before, revs...)
-		if err == nil && strings.HasPrefix(f[2], "refs/heads/") {
-			err = g.moveForce(ctx, before, plan.OID(local), r)
-		}
+		r, err := g.rangeMoved(ctx, f[2], before, plan.OID(local), revs)
 		if err != nil {
 			return nil, err
 		}
