@@ -20,10 +20,8 @@ import (
 func (e *env) agentsCommand() *cli.Command {
 	list := e.onStore(e.listAgents)
 	return &cli.Command{
-		Name:  "agents",
-		Usage: "list the agents of this machine, which are usable, and why not",
-		Description: "Agents are set up in your git config (wf.agent.NAME.kind, .command, .model, .baseurl, .keyenv, .timeout,\n" +
-			".fallback) or under the same keys in ~/.config/git-wf/agents.yaml; a repository can't set up any.",
+		Name:   "agents",
+		Usage:  "list the agents of this machine, which are usable, and why not",
 		Flags:  []cli.Flag{jsonFlag()},
 		Action: list,
 		Subcommands: []*cli.Command{{

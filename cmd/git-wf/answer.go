@@ -24,14 +24,12 @@ func (e *env) answerCommand() *cli.Command {
 		Name:      "answer",
 		Usage:     "answer what a task asks, or hand in what it requires",
 		ArgsUsage: "TASK [TEXT...]",
-		Description: "Answers the first open question of the task, with a text, one of the given options, or files. If the task\n" +
-			"asks nothing, the text or the files are for an input that it requires.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			textFlag("question", "the question to answer, such as `q2`", "the first open one"),
+			textFlag("question", "the `QUESTION` to answer, such as q2", "the first open one"),
 			textFlag("option", "the `ID` of the option that is chosen", ""),
-			listFlag("file,f", "a `FILE` to hand in; may be given more than once"),
-			textFlag("for", "the `NAME` of the input that the text or the files are for", ""),
+			listFlag("file,f", "a `FILE` to hand in"),
+			textFlag("for", "the `NAME` of the input that they are for", "the only one that takes them all"),
 		},
 		Action: e.onTask(wholePlan, e.answer),
 	}

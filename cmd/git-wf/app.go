@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ func (e *env) run(ctx context.Context, args []string) int {
 	}
 	err := app.RunContext(ctx, append([]string{"git wf"}, flagsFirst(app.Commands, args)...))
 	if err == nil && unknown != "" {
-		err = noCommand(unknown)
+		err = noCommand(app, unknown)
 	}
 	if err == nil {
 		return fault.ExitDone
@@ -74,29 +73,13 @@ func (e *env) groups() []group {
 	}
 }
 
-// helpOf is the overview of the commands, as a template of cli.
-func helpOf(groups []group) string {
-	var b strings.Builder
-	b.WriteString("usage: git wf COMMAND [OPTION...] [ARGUMENT...]\n\n{{.Usage}}\n")
-	for _, g := range groups {
-		fmt.Fprintf(&b, "\n%s\n", g.purpose)
-		for _, c := range g.commands {
-			if !c.Hidden {
-				fmt.Fprintf(&b, "   %-10s%s\n", c.Name, c.Usage)
-			}
-		}
-	}
-	b.WriteString("\ngit wf COMMAND --help lists the options of a command; git help wf is the manual. " +
-		"git wf --version prints the version.\n")
-	return b.String()
-}
+const appUsage = "plan work, review it, and land only what was approved"
 
 func (e *env) app() *cli.App {
-	groups := e.groups()
 	app := &cli.App{
 		Name:        "git wf",
 		HelpName:    "git wf",
-		Usage:       "plan work, review it, and land only what was approved",
+		Usage:       appUsage,
 		Version:     version,
 		HideVersion: false,
 		// The evidence for a criterion is a sentence with commas.
@@ -104,28 +87,52 @@ func (e *env) app() *cli.App {
 		Writer:                    e.stdout,
 		ErrWriter:                 e.stderr,
 		ExitErrHandler:            func(*cli.Context, error) {}, // run maps errors to exit codes
-		OnUsageError:              usageError,
+		OnUsageError:              e.usageError,
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return noCommand(c.Args().First())
+				return noCommand(c.App, c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}
-	for _, g := range groups {
+	for _, g := range e.groups() {
 		app.Commands = append(app.Commands, g.commands...)
 	}
-	app.CustomAppHelpTemplate = helpOf(groups)
 	e.begin("", rule{}, app.Commands)
 	return app
 }
 
-func noCommand(name string) error {
-	return usage("%q is no git wf command; git wf help lists them", name)
+func noCommand(app *cli.App, name string) error {
+	return fault.Usage(nearestCommand("git wf", name, app.Commands, ""),
+		"%q is no git wf command; git wf help lists them", name)
 }
 
-func usageError(c *cli.Context, err error, _ bool) error {
-	return fault.Usage("git wf "+strings.TrimSpace(c.Command.Name)+" --help", "%w", err)
+// checkSubcommand refuses the word after a command that only groups others, if it is none of these.
+func checkSubcommand(c *cli.Context) error {
+	word := c.Args().First()
+	if word == "" || c.Command.Command(word) != nil {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Command.Subcommands {
+		if sub.Name != "help" {
+			names = append(names, sub.Name)
+		}
+	}
+	name := strings.TrimPrefix(c.Command.HelpName, "git wf ")
+	return fault.Usage(nearestCommand("git wf "+name, word, c.Command.Subcommands, "git wf "+name+" --help"),
+		"%s takes %s, found %q", name, strings.Join(names[:len(names)-1], ", ")+" or "+names[len(names)-1], word)
+}
+
+func (e *env) usageError(c *cli.Context, err error, _ bool) error {
+	hint := c.Command.HelpName + " --help"
+	if c.Command.HelpName == "git wf" {
+		hint = "git wf help" // git takes git wf --help for the manual page
+	}
+	if flag := nearestFlag(c.Command.Flags, e.args); flag != "" {
+		hint = "did you mean --" + flag + "? " + hint
+	}
+	return fault.Usage(hint, "%w", err)
 }
 
 // checkArgs compares the number of arguments with the words in which the help names them: TASK is one, [PLAN] none or

@@ -18,13 +18,9 @@ func (e *env) checkoutCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "checkout",
 		Usage: "write the plan as read-only files into .workflow",
-		Description: "Writes .workflow/<plan id>/: workflow-session.json, IMPL_PLAN.md, TODO_LIST.md, .task/ and .summaries/, and the marker\n" +
-			".active-<plan id> next to it. They are views, kept out of the index; only the plan's history counts.\n" +
-			"Call it again after the plan has moved. A file that you edited, or that was there before, stays and\n" +
-			"is named; then the exit code is 1.",
 		Flags: []cli.Flag{
-			boolFlag("force", "replace edited and foreign files too; each is kept as NAME.orig"),
-			textFlag("output,o", "write below this `DIR` instead, for another system", ""),
+			boolFlag("force", "replace edited and foreign files, too; each is kept as NAME.orig"),
+			textFlag("output,o", "write below `DIR`, for another system; works in a bare repository", ""),
 			planFlag(), jsonFlag(),
 		},
 		Action: e.onStore(e.checkout),

@@ -21,9 +21,7 @@ func (e *env) completeCommand() *cli.Command {
 		Name:      "complete",
 		Usage:     "end a plan in which nothing is open, with its metrics and lessons",
 		ArgsUsage: "[PLAN]",
-		Description: "Refused while a task is neither approved nor abandoned; nothing forces it. A completed plan gets no new records,\n" +
-			"only git wf plans --all lists it, and it is no longer the active plan of this worktree.",
-		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("what is to be said about its end")},
+		Flags:     []cli.Flag{planFlag(), jsonFlag(), messageFlag("what to record about its end")},
 		Action: func(c *cli.Context) error {
 			return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 				active, err := store.Active(c.Context)

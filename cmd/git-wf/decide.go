@@ -19,8 +19,6 @@ func (e *env) abandonCommand() *cli.Command {
 		Name:      "abandon",
 		Usage:     "abandon a task; git wf retry takes it back into the plan",
 		ArgsUsage: "TASK",
-		Description: "Refused if other tasks depend on it, or if nothing else covers an item of the top task's checklist. A GOAL takes\n" +
-			"everything below it along that is not approved; the root takes the rest of the plan.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), messageFlag("why; needed"),
 		},
@@ -65,7 +63,7 @@ func (e *env) retryCommand() *cli.Command {
 		Usage:     "let a task that used up its attempts go on, or take an abandoned one back",
 		ArgsUsage: "[TASK]",
 		Flags: []cli.Flag{
-			planFlag(), jsonFlag(), messageFlag("why it will work now"),
+			planFlag(), jsonFlag(), messageFlag("why"),
 			&cli.BoolFlag{Name: "all", Usage: "each task that used up its attempts"},
 		},
 		Action: e.onPlan(wholePlan, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {

@@ -17,10 +17,9 @@ import (
 
 func (e *env) demoCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "demo",
-		Usage:       "show everything once, in a throwaway repository",
-		Description: "Needs no network and no agent. The repository stays, for you to look around in.",
-		Flags:       []cli.Flag{boolFlag("code", "with a task that changes the code of the repository")},
+		Name:  "demo",
+		Usage: "show everything once, in a throwaway repository",
+		Flags: []cli.Flag{boolFlag("code", "show a task that changes code, and how the change lands")},
 		Action: func(c *cli.Context) error {
 			if c.Bool("code") {
 				return e.demo(c.Context, codePlay)

@@ -18,13 +18,11 @@ import (
 
 func (e *env) diffCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "diff",
-		Usage: "show what a version changes, or what changed between two versions",
-		Description: "Without a version, the newest. Of a task that changes the repository, one version is that change, and of two versions\n" +
-			"the files that they lead to are compared. Of another task, one version is compared with the one before it.",
+		Name:      "diff",
+		Usage:     "show what a version changes, or what changed between two versions",
 		ArgsUsage: "TASK [VERSION] [VERSION]",
-		Flags: []cli.Flag{planFlag(), boolFlag("stat", "list the files, and how much of each is changed"),
-			boolFlag("remarks", "below each line, what reviews of the version say of it; such a diff can't be applied")},
+		Flags: []cli.Flag{planFlag(), boolFlag("stat", "list the files and how much of each changed"),
+			boolFlag("remarks", "below each line, print what reviews say of it; such a diff can't be applied")},
 		Action: e.onReadable(nearTask, e.diff),
 	}
 }

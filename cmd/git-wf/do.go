@@ -19,12 +19,9 @@ func (e *env) doCommand() *cli.Command {
 		Name:      "do",
 		Usage:     "set up, plan what is asked for, have it done, and say what is next",
 		ArgsUsage: "WHAT...",
-		Description: "Does in turn what git wf init, plan, trust and run do, as far as it is still to be done, and stops where a person\n" +
-			"has to act. The same words go on with the plan that they began until it is completed or given up; then they\n" +
-			"begin another. Exits as git wf run does.",
 		Flags: []cli.Flag{
 			attachFlag(), plannerFlag(), executorFlag(), reviewerFlag(), jobsFlag(),
-			boolFlag("quiet,q", "do not print a line for each event"),
+			boolFlag("quiet,q", "print no line for each event"),
 		},
 		Action: e.onStore(e.do),
 	}

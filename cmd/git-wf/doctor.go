@@ -23,14 +23,13 @@ func (e *env) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
 		Usage: "check that all state is sound: history, records, refs, claims, hooks, settings",
-		Description: "Each finding has a code, a place and the command that fixes it; git help wf lists the codes. --fix fixes what loses\n" +
-			"nothing, and a commit of the plan's history says what was done.",
 		Flags: []cli.Flag{
 			jsonFlag(),
 			boolFlag("fix",
-				"fix what harms nobody: claims of workers that are gone, hooks, settings, pointers, leftovers"),
+				"repair what loses nothing, such as hooks, settings and claims of gone workers, which end as lost "+
+					"attempts, and record it in the active plan; no record changes"),
 			boolFlag("mask",
-				"mask secrets in the newest records of every plan; the history keeps them (docs/doctor.md)"),
+				"mask secrets in the newest records of every plan; the history keeps them: revoke the key"),
 		},
 		Action: e.onStore(e.doctor),
 	}

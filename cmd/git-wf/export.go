@@ -20,15 +20,16 @@ import (
 func (e *env) exportCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "export",
-		Usage: "write the approved deliverables to deliverables/<plan>/bundle/ and stage them",
+		Usage: "write the approved deliverables to deliverables/PLAN/bundle/ and stage them",
 		Flags: append(formatFlags(),
 			planFlag(), jsonFlag(),
-			boolFlag("commit", "commit the bundle, too; other staged changes stay out of the commit"),
-			textFlag("root", "export below this protected directory", "the first one of the policy"),
+			boolFlag("commit", "commit the bundle, too, without what else is staged"),
+			textFlag("root", "write below the protected `DIR`", "the policy's first"),
 			boolFlag("partial", "export what is approved of an unfinished plan"),
 			boolFlag("allow-stale", "export also what was approved with older inputs or criteria"),
 			boolFlag("final-only", "of an assembled plan, the assembled deliverable alone"),
-			boolFlag("include-candidates", "to look at: also what nobody approved; the gate refuses such a bundle"),
+			boolFlag("include-candidates",
+				"for a look: also what nobody approved, marked; the hooks refuse such a bundle"),
 		),
 		Action: e.onStore(e.export),
 	}

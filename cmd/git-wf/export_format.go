@@ -18,7 +18,7 @@ import (
 func formatFlags() []cli.Flag {
 	return []cli.Flag{
 		textFlag("format", "instead, write the plan and its state as `FORMAT`: json, markdown or csv", ""),
-		textFlag("output,o", "with --format, write into `FILE`", "standard output"),
+		textFlag("output,o", "with --format, write to `FILE`", "standard output"),
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // The kinds of flags. names are the long name and, after a comma, the short one. A usage has the word for the value in
-// backquotes, and otherwise says what the value is if the flag is not given.
+// backquotes, TEXT without; otherwise says what the value is if the flag is not given.
 
 func boolFlag(names, usage string) cli.Flag {
 	name, short, _ := strings.Cut(names, ",")
@@ -33,7 +33,7 @@ func countFlag(name, usage, otherwise string) cli.Flag {
 
 // planFlag selects another plan than the active one.
 func planFlag() cli.Flag {
-	return textFlag("plan", "the plan to use instead of the active one", "the active plan")
+	return textFlag("plan", "use `PLAN` instead of the active one", "")
 }
 
 func jsonFlag() cli.Flag {
@@ -50,7 +50,7 @@ func forceFlag() cli.Flag {
 }
 
 func attachFlag() cli.Flag {
-	return listFlag("attach,a", "a `FILE` that belongs to what is asked for; may be given more than once")
+	return listFlag("attach,a", "a `FILE` that belongs to what is asked for")
 }
 
 // daysOf is an estimate in person-days, 0 if none is given.
@@ -63,7 +63,8 @@ func daysOf(c *cli.Context, name string) (float64, error) {
 }
 
 func jobsFlag() cli.Flag {
-	return &cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Usage: "work on this many tasks at once", Value: 1}
+	return &cli.IntFlag{Name: "jobs", Aliases: []string{"j"},
+		Usage: "work on `N` tasks at once; from 2 on, those that only have to be recorded don't count", Value: 1}
 }
 
 func executorFlag() cli.Flag {

@@ -18,13 +18,12 @@ func (e *env) graphCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "graph",
 		Usage: "draw the plan: goals, tasks, dependencies and statuses",
-		Description: "ascii is a tree for a terminal, mermaid and dot are for other programs, svg is a picture in one file.\n" +
-			"--json prints the nodes and edges themselves.",
 		Flags: []cli.Flag{
-			textFlag("format", "ascii, mermaid, dot or svg", "ascii"),
+			textFlag("format", "draw as `FORMAT`: ascii for a terminal, mermaid, dot, or svg, a picture in one file",
+				"ascii"),
 			boolFlag("checks", "show the CHECKs too"),
-			boolFlag("critical-path", "mark the open tasks that determine when the plan can be done"),
-			textFlag("output,o", "write to a file instead; - is standard output", ""),
+			boolFlag("critical-path", "mark the chain of open tasks with the most person-days"),
+			textFlag("output,o", "write to `FILE`; - is standard output", ""),
 			planFlag(), jsonFlag(),
 		},
 		Action: e.onReadable(wholePlan, e.drawGraph),

@@ -22,13 +22,6 @@ func (e *env) hooksCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "hooks",
 		Usage: "install, remove or show the hooks that run the gate",
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return fault.Usage("git wf hooks --help",
-					"hooks takes install, uninstall or status, found %q", c.Args().First())
-			}
-			return cli.ShowSubcommandHelp(c)
-		},
 		Subcommands: []*cli.Command{
 			{Name: "install", Usage: "install the hooks next to existing ones", Flags: []cli.Flag{forceFlag()},
 				Action: e.onStore(e.hooksInstall)},

@@ -24,14 +24,15 @@ import (
 // importFlags read a plan of another system, or one that is incomplete.
 func importFlags() []cli.Flag {
 	return []cli.Flag{
-		boolFlag("partial", "take an incomplete plan as a candidate, whose review says what is missing"),
-		textFlag("session", "of several sessions, tags or changes, the one called `NAME`", ""),
-		boolFlag("list,l", "only list the plans that there are to read"),
+		boolFlag("partial",
+			"take what can be read of an incomplete plan as a candidate; its review says what is missing"),
+		textFlag("session", "of several sessions, tags or changes, import `NAME`", ""),
+		boolFlag("list,l", "only list the plans that there are to import, here or at --file"),
 		textFlag("output,o",
-			"write the plan into `FILE` instead, with comments where something is missing; - for standard output", ""),
+			"write the plan to `FILE` instead (- is standard output), with comments where something is missing", ""),
 		&cli.Float64Flag{Name: "estimate", Usage: "give tasks without an estimate this many person-`DAYS`"},
 		boolFlag("fill", "have the planner add what is missing, as the next version"),
-		boolFlag("hand-in", "hand in the files of tasks that were marked done where the plan came from"),
+		boolFlag("hand-in", "hand in the files of tasks marked done, for review"),
 	}
 }
 

@@ -17,13 +17,8 @@ import (
 
 func (e *env) inboxCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "inbox",
-		Usage: "list what waits for you, over all plans",
-		Description: "One line for each item, the oldest first: the plan, the task, what is asked, since when, and the command for it.\n" +
-			"git wf review without a task asks for each of them in turn. Completed plans ask nothing.\n\n" +
-			"Examples:\n" +
-			"   git wf inbox\n" +
-			"   git wf inbox --json",
+		Name:   "inbox",
+		Usage:  "list what waits for you, over all plans",
 		Flags:  []cli.Flag{jsonFlag()},
 		Action: e.onStore(e.inbox),
 	}

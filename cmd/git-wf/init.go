@@ -16,14 +16,16 @@ func (e *env) initCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "init",
 		Usage: "set up this repository: hooks and settings",
-		Description: "Installs the hooks that let only approved bundles land below deliverables/, and the settings that keep the\n" +
-			"plans' refs out of git log's decorations. Running it again changes nothing. Hooks that exist keep running.",
 		Flags: []cli.Flag{
 			boolFlag("no-strict",
-				"judge only commits and pushes, not the moves of branches that --no-verify, a rebase or git update-ref makes"),
-			boolFlag("strict", "judge those moves too, after --no-strict"),
-			boolFlag("throwaway", "to try things out: anybody passes for a person, and no approval counts elsewhere"),
-			textFlag("server", "set up the bare repository in `DIR` to judge what is pushed to it", ""),
+				"leave out reference-transaction, which judges every move of a branch or plan, such as those of "+
+					"a rebase, git update-ref or --no-verify; kept as wf.strict"),
+			boolFlag("strict", "bring it back"),
+			boolFlag("throwaway",
+				"for trying things out: anybody passes for a person, and approvals count nowhere else; "+
+					"refused where a plan counts"),
+			textFlag("server",
+				"set up the bare repository in `DIR`: its hook pre-receive judges each push as a whole", ""),
 			forceFlag(),
 		},
 		Action: func(c *cli.Context) error {

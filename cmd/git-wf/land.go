@@ -22,20 +22,17 @@ import (
 
 func (e *env) landCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "land",
-		Usage: "apply approved changes of the repository to its branch",
-		Description: "Each change becomes one commit, in the order in which they build on each other. Its criteria run on the tree that\n" +
-			"lands, unless it is the one that was approved, and so do wf.land.check and the lines of landed tasks that changed the\n" +
-			"same files. The branch moves once, when all have passed. A change that conflicts or fails there does not land; why is\n" +
-			"recorded, and the next run moves it onto the branch as it is then.",
+		Name:      "land",
+		Usage:     "apply approved changes of the repository to its branch",
 		ArgsUsage: "[TASK...]",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "branch", Usage: "land on `BRANCH`", DefaultText: "wf.branch, else the remote's, else main"},
 			boolFlag("one", "land all changes in one commit, judged as a whole"),
-			boolFlag("push", "push the branch and the plan, both or neither; judge anew if somebody else was faster"),
+			boolFlag("push", "push the branch and the plan, both or neither; judge again if somebody pushed first"),
 			boolFlag("no-verify", "skip your pre-commit and commit-msg hooks"),
-			&cli.StringFlag{Name: "merge", Usage: "merge `BRANCH` into the branch that is checked out, as the gate takes it"},
+			&cli.StringFlag{Name: "merge",
+				Usage: "merge `BRANCH` into the one checked out, as the gate takes it (docs/gate.md)"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.String("merge") != "" {

@@ -18,15 +18,12 @@ import (
 
 func (e *env) logCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "log",
-		Usage: "show the plan's history, one line for each event",
-		Description: "The same as git log --format='%h %ad %an %s' workflow/<plan>, newest first, plus the waivers of paths in the plan's\n" +
-			"bundle, which are events of the policy. A task selects its own events. In a plan with roles, each event is what one\n" +
-			"role said to another: an order, a question, an answer, a version handed in, a verdict with its reasons, a note.",
+		Name:      "log",
+		Usage:     "show the plan's history, one line for each event",
 		ArgsUsage: "[TASK]",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.IntFlag{Name: "max-count", Aliases: []string{"n"}, Usage: "stop after this many events", DefaultText: "all"},
+			&cli.IntFlag{Name: "max-count", Aliases: []string{"n"}, Usage: "stop after `N` events", DefaultText: "all"},
 		},
 		Action: e.onStore(e.log),
 	}

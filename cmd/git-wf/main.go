@@ -18,6 +18,7 @@ import (
 	"gitwf/internal/caller"
 	"gitwf/internal/fault"
 
+	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 )
 
@@ -40,6 +41,7 @@ var assumed string
 
 // mainExit runs the program; origin finds out where it was called from.
 func mainExit(origin func(environ []string, terminal bool) caller.Origin) int {
+	cli.HelpPrinter = printHelp
 	root, end := context.WithCancel(context.Background())
 	defer end()
 	go endWithParent(root, end)

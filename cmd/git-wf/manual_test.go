@@ -1,13 +1,18 @@
 package main
 
 import (
-	"maps"
+	"cmp"
+	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+
+	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/completion"
 	"gitwf/internal/plan"
@@ -17,6 +22,8 @@ import (
 )
 
 const manualFile = "../../docs/git-wf.1"
+
+var update = flag.Bool("update", false, "write the manual's COMMANDS")
 
 // manual is the page's text without the marks of roff; lines that are requests keep their dot.
 func manual(t *testing.T) string {
@@ -29,77 +36,120 @@ func manual(t *testing.T) string {
 	return strings.NewReplacer(`\-`, "-", `\(aq`, "'", `\(dq`, `"`, `\&`, "").Replace(text)
 }
 
-// manualCommands are the subsections of COMMANDS, by the words of the command after git wf.
-func manualCommands(t *testing.T) map[string]string {
-	t.Helper()
-	_, text, found := strings.Cut(manual(t), "\n.SH COMMANDS\n")
-	text, _, ends := strings.Cut(text, "\n.SH ")
+// TestManualCommands holds the page's COMMANDS equal to the commands' own help; with -update it writes them.
+func TestManualCommands(t *testing.T) {
+	data, err := os.ReadFile(manualFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, found := strings.Cut(string(data), ".SH COMMANDS\n")
+	old, tail, ends := strings.Cut(rest, ".SH PLAN FILES\n")
 	if !found || !ends {
-		t.Fatal("the page has no section COMMANDS")
+		t.Fatal("the page has no section COMMANDS before PLAN FILES")
 	}
-	all := map[string]string{}
-	for _, part := range strings.Split("\n"+text, "\n.SS ")[1:] {
-		heading, body, _ := strings.Cut(part, "\n")
-		var words []string
-		for _, w := range strings.Fields(strings.TrimPrefix(heading, "git wf ")) {
-			if strings.ToLower(w) != w || strings.ContainsAny(w, "[<") {
-				break
-			}
-			words = append(words, w)
+	var b strings.Builder
+	for _, g := range (&env{}).groups() {
+		for _, c := range g.commands {
+			writeManual(&b, c.Name, c)
 		}
-		all[strings.Join(words, " ")] = body
+	}
+	page := head + ".SH COMMANDS\n" + b.String() + ".SH PLAN FILES\n" + tail
+	switch {
+	case *update:
+		if err := os.WriteFile(manualFile, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case b.String() != old:
+		t.Error("COMMANDS is not what the commands' help says; go generate ./cmd/git-wf writes it")
+	}
+	if words := len(strings.Fields(page)); words > mostManualWords {
+		t.Errorf("the page has %d words, expected at most %d", words, mostManualWords)
+	}
+}
+
+// mostManualWords is how many words the page may have, those of roff among them.
+const mostManualWords = 7500
+
+// writeManual writes the subsections of a command and of those below it.
+func writeManual(b *strings.Builder, words string, c *cli.Command) {
+	if c.Hidden {
+		return
+	}
+	entry := entryOf(words, c)
+	if len(entry.commands) == 0 || len(entry.paragraphs) > 0 {
+		heading := words + ` \fR` + regexp.MustCompile(`[A-Z]+`).ReplaceAllString(c.ArgsUsage, `\fI$0\fR`)
+		var shared []string
+		for _, o := range entry.options {
+			if slices.Contains(sharedOptions(), o) {
+				shared = append(shared, cmp.Or(o.short, o.long))
+			}
+		}
+		if len(shared) > 0 {
+			heading += " [" + strings.Join(shared, ",") + "]"
+		}
+		fmt.Fprintf(b, ".SS %s\n", strings.ReplaceAll(strings.TrimSuffix(heading, ` \fR`), "-", `\-`))
+	}
+	for i, text := range entry.paragraphs {
+		if i > 0 {
+			b.WriteString(".PP\n")
+		}
+		b.WriteString(roff(text))
+	}
+	for _, o := range entry.options {
+		if slices.Contains(sharedOptions(), o) {
+			continue
+		}
+		b.WriteString(".TP\n")
+		if o.short != "" {
+			b.WriteString(bold(o.short) + ", ")
+		}
+		b.WriteString(bold(o.long))
+		if o.value != "" {
+			b.WriteString(` \fI` + strings.ReplaceAll(o.value, "-", `\-`) + `\fR`)
+		}
+		b.WriteString("\n" + roff(o.usage))
+	}
+	for _, sub := range entry.commands {
+		writeManual(b, words+" "+sub.Name, sub)
+	}
+}
+
+// sharedOptions are explained once, in OPTIONS.
+func sharedOptions() []optionHelp {
+	var all []optionHelp
+	for _, f := range []cli.Flag{
+		planFlag(), jsonFlag(), messageFlag("why"), plannerFlag(), executorFlag(), reviewerFlag(), jobsFlag(),
+	} {
+		all = append(all, optionOf(f.(cli.DocGenerationFlag)))
 	}
 	return all
 }
 
-// taggedFlags are the flags that a body explains: those in the line after a .TP.
-func taggedFlags(body string) []string {
-	var all []string
-	lines := strings.Split(body, "\n")
-	for i, line := range lines {
-		if line == ".TP" && i+1 < len(lines) {
-			all = append(all, regexp.MustCompile(`(?:^|[ "])(--?[a-z][a-z-]*)`).FindAllString(lines[i+1], -1)...)
+func bold(word string) string { return `\fB` + strings.ReplaceAll(word, "-", `\-`) + `\fR` }
+
+// roff marks a text up: sentences on lines of their own, commands and flags in bold.
+func roff(text string) string {
+	text = strings.ReplaceAll(text, `\`, `\e`)
+	text = regexp.MustCompile(`(^|[ (])(--?[a-z][a-z-]*|git wf [a-z]+)`).ReplaceAllString(text, `$1\fB$2\fR`)
+	text = strings.ReplaceAll(text, "-", `\-`)
+	text = regexp.MustCompile(`([a-z)][.:?]) ([A-Z\\])`).ReplaceAllString(text, "$1\n$2")
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.ContainsAny(line[:1], ".'") {
+			b.WriteString(`\&`)
 		}
+		b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
 	}
-	for i, word := range all {
-		all[i] = strings.Trim(word, ` "`)
-	}
-	slices.Sort(all)
-	return all
+	return b.String()
 }
 
-func TestManualHasEveryCommandAndFlag(t *testing.T) {
-	pages := manualCommands(t)
-	table := completion.Table((&env{}).app())
-	for _, c := range table {
-		if c.Path == "" || !c.Leaf() {
-			continue
-		}
-		body, ok := pages[c.Path]
-		if !ok {
-			t.Errorf("git wf %s: not in the page", c.Path)
-			continue
-		}
-		delete(pages, c.Path)
-		var want []string
-		for _, f := range c.Flags {
-			if f.Name != "help" { // it stands once, in OPTIONS
-				want = append(want, f.Spellings()...)
-			}
-		}
-		slices.Sort(want)
-		if got := taggedFlags(body); !slices.Equal(got, want) {
-			t.Errorf("git wf %s: the page explains %v, the program has %v", c.Path, got, want)
-		}
-	}
-	for _, path := range slices.Sorted(maps.Keys(pages)) {
-		t.Errorf("git wf %s: in the page, not in the program", path)
-	}
+func TestManualHasEveryCommonOption(t *testing.T) {
 	_, options, _ := strings.Cut(manual(t), "\n.SH OPTIONS\n")
 	options, _, _ = strings.Cut(options, "\n.SH ")
-	for _, f := range table[0].Flags {
+	words := strings.FieldsFunc(options, func(r rune) bool { return unicode.IsSpace(r) || r == ',' })
+	for _, f := range completion.Table((&env{}).app())[0].Flags {
 		for _, word := range f.Spellings() {
-			if !slices.Contains(taggedFlags(options), word) {
+			if !slices.Contains(words, word) {
 				t.Errorf("%s: not among the page's OPTIONS", word)
 			}
 		}

@@ -25,19 +25,17 @@ func (e *env) nextCommand() *cli.Command {
 		Name:      "next",
 		Usage:     "give an outside agent its next task, or say what each open task waits for",
 		ArgsUsage: "[TASK]",
-		Description: "Prints a task that can be worked on now, and what its maker needs to know. With --claim the task is yours until the\n" +
-			"claim ends: renew it in time, hand the work in with git wf submit --claim N, or release it. Exits with 3 if there\n" +
-			"is nothing to do now, with 1 if a task used up its attempts.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			boolFlag("claim", "take the task; the number that is printed goes with what you hand in"),
+			boolFlag("claim", "take the task; the work is handed in with the number that is printed"),
 			textFlag("agent", "claim under this `NAME`", claimAgentKey+", or git's user.name"),
-			textFlag("lease", "hold the claim for this `TIME`, such as 20m", "wf.lease, or 5m"),
-			countFlag("renew", "let the claim `N` of TASK end later", ""),
-			countFlag("release", "give the claim `N` of TASK back", ""),
-			messageFlag("with --release: why it can't be done; recorded as an attempt that failed"),
-			boolFlag("worktree", "with --claim, of a task that changes the repository: make a worktree to do it in"),
-			boolFlag("explain", "say what each open task waits for, or TASK alone"),
+			textFlag("lease", "hold the claim for `TIME`, such as 20m", "wf.lease, or 5m"),
+			countFlag("renew", "extend claim `N` of TASK by a whole lease from now", ""),
+			countFlag("release", "give claim `N` of TASK back", ""),
+			messageFlag("with --release: why it can't be done; counts as a failed attempt"),
+			boolFlag("worktree",
+				"with --claim, of a change: make a worktree with a branch of its own, for submit --worktree"),
+			boolFlag("explain", "say instead what each open task, or TASK alone, waits for, and which command helps"),
 		},
 		Action: e.onPlan(warmPlan, e.next),
 	}

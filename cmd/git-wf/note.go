@@ -21,8 +21,6 @@ func (e *env) noteCommand() *cli.Command {
 		Name:      "note",
 		Usage:     "write a note for those who work on the plan",
 		ArgsUsage: "[CATEGORY] TEXT...",
-		Description: "The category is " + strings.Join(plan.Note{}.Categories(), ", ") + "; learnings without one. TEXT may be -,\n" +
-			"which is standard input. A note counts for nothing; makers and reviewers are shown it.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			textFlag("agent", "note what an outside agent of this `NAME` says", ""),

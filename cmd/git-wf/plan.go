@@ -25,21 +25,19 @@ func (e *env) planCommand() *cli.Command {
 		Name:      "plan",
 		Usage:     "make a plan, from a sentence, a file or another system's tasks",
 		ArgsUsage: "[WHAT...]",
-		Description: "From a sentence, the planner (wf.planner, an agent) makes the plan. A file is a plan in YAML or JSON, or Markdown\n" +
-			"whose headings are goals and tasks. Either is reviewed and, if it is approved, becomes the active plan. The command\n" +
-			"lines of a file that you hand in are trusted on this machine: read them before.\n\n" +
-			"A directory or a file of another system is imported: .workflow sessions, task-master, spec-kit, OpenSpec, beads,\n" +
-			"issues. What it lacks is not made up: the plan becomes a candidate, and its review says what to add. Work marked\n" +
-			"done there is not approved here, and its command lines wait for git wf trust.",
 		Flags: append([]cli.Flag{
 			textFlag("file,f",
-				"the plan, a .txt with what is to be planned, or the `PATH` of another system's tasks; - is standard input", ""),
+				"the `FILE` with the plan, with what is to be planned (.txt), or of another system; - is standard "+
+					"input; where the name says nothing, the content decides", ""),
 			attachFlag(),
 			plannerFlag(),
-			boolFlag("amend", "change the active plan; approved tasks that it changes are made again"),
-			boolFlag("edit,e", "open the plan in your editor and hand in what you make of it"),
-			messageFlag("why the plan is amended"),
-			boolFlag("dry-run,n", "show the graph and the findings, write nothing"),
+			boolFlag("amend",
+				"change the active plan, as --file or, to the planner, -m says; approved tasks that a person's "+
+					"plan changes, and what builds on them, are made again (-n lists them); an agent's may change "+
+					"none"),
+			boolFlag("edit,e", "edit the plan in your editor, and hand it in"),
+			messageFlag("why, or what to change"),
+			boolFlag("dry-run,n", "show the graph, the findings and what is made again; write nothing"),
 			boolFlag("schema", "print the JSON Schema of plan files"),
 			typeFlag(), complexityFlag(), workflowFlag(), setFlag(),
 			planFlag(), jsonFlag(),

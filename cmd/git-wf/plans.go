@@ -15,12 +15,11 @@ import (
 
 func (e *env) plansCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "plans",
-		Usage:       "list the plans of this repository",
-		Description: "The active plan of this worktree has a *. The list leaves out completed plans.",
+		Name:  "plans",
+		Usage: "list the plans of this repository",
 		Flags: []cli.Flag{
 			jsonFlag(),
-			boolFlag("all,a", "list the completed plans too, apart"),
+			boolFlag("all,a", "list completed plans, too, apart"),
 		},
 		Action: e.onStore(e.plans),
 	}

@@ -19,20 +19,20 @@ import (
 func (e *env) policyCommand() *cli.Command {
 	message := messageFlag("why")
 	branchFlag := listFlag("branch",
-		"of code: name the branch `NAME`, too, or a pattern such as 'release/*'; may be repeated")
+		"also name the branch `NAME`, or a pattern such as 'release/*'")
 	return &cli.Command{
-		Name:        "policy",
-		Usage:       "show or change what this repository requires of every plan and bundle",
-		Description: "The policy is the history of refs/workflow/policy, never a file of the judged tree. A plan may only be stricter.",
+		Name:  "policy",
+		Usage: "show or change what this repository requires of every plan and bundle",
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "print the policy", Action: e.onStore(e.policyShow)},
 			{
-				Name: "set", Usage: "replace the policy by a file's content, in the form that show prints, or name its maintainers",
+				Name: "set", Usage: "replace the policy by a file as show prints it, or name its maintainers",
 				ArgsUsage: "[FILE]",
 				Flags: []cli.Flag{
 					message,
 					listFlag("maintainer",
-						"`NAME` of who may change the policy on a server; may be repeated, and replaces the list"),
+						"let `NAME`, instead of others, change the policy on a server: a name of its keys, or of a "+
+							"committer, which nothing proves"),
 				},
 				Action: e.onStore(e.policySet),
 			},
@@ -44,29 +44,26 @@ func (e *env) policyCommand() *cli.Command {
 			},
 			{
 				Name: "protect", Usage: "protect another directory, or code", ArgsUsage: "DIR...",
-				Description: "Below a protected directory only bundles may land. With --changes, files that match the patterns, which are those\n" +
-					"of .gitignore, may only change as approved changes of the repository say. A pattern that begins with ! is an\n" +
-					"exception. Of what is protected anew, the history of the named branches so far is not judged.",
 				Flags: []cli.Flag{
 					message,
-					boolFlag("changes", "protect code: only approved changes may land there"),
-					countFlag("min-score", "least score of each item's review", ""),
-					countFlag("quorum", "least number of people who approve each item", ""),
-					listFlag("reviewer", "one of these must have approved each item; may be repeated"),
+					boolFlag("changes",
+						"protect code; without --branch, where changes land and on the branch that is checked out"),
+					countFlag("min-score", "the least score `N` of each item's review", ""),
+					countFlag("quorum", "the least number `N` of people who approve each item", ""),
+					listFlag("reviewer", "one of these `NAME`s must have approved each item"),
 					branchFlag,
 				},
 				Action: e.onStore(e.policyProtect),
 			},
 			{
 				Name: "since", Usage: "judge code from now on: exempt the history of the named branches so far",
-				Description: "Exempts all of it, whatever was judged before.", Flags: []cli.Flag{message, branchFlag},
+				Flags:  []cli.Flag{message, branchFlag},
 				Action: e.onStore(e.policySince),
 			},
 			{
 				Name: "unprotect", Usage: "let anything land in a directory again, or in code", ArgsUsage: "DIR...",
-				Description: "Bundles that are there stay, and may be changed by anybody. With --changes, patterns of code as protect --changes\n" +
-					"was given them.",
-				Flags: []cli.Flag{message, boolFlag("changes", "patterns of code")}, Action: e.onStore(e.policyUnprotect),
+				Flags: []cli.Flag{message, boolFlag("changes",
+					"the patterns given to protect --changes")}, Action: e.onStore(e.policyUnprotect),
 			},
 			{
 				Name: "land.revert", Usage: "say yes or no: may protected code go back to what it was before an approved change",
@@ -81,7 +78,7 @@ func (e *env) policyCommand() *cli.Command {
 				Flags: []cli.Flag{
 					message,
 					countFlag("keep", "the newest `N` versions of each task keep their files", ""),
-					listFlag("by", "`NAME` of who may prune; may be repeated, and replaces the list"),
+					listFlag("by", "let `NAME`, instead of others, prune; proven as a maintainer is"),
 				},
 				Action: e.onStore(e.policyPrune),
 			},

@@ -18,16 +18,6 @@ func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
 	return &cli.Command{
 		Name:  "key",
 		Usage: "say whose signatures count",
-		Description: "Once the policy has a key, an approval counts only if the commit that records it is signed with a key whose name\n" +
-			"is the reviewer's, as git's user.name gives it. For the engine and agents, whoever runs them signs.\n" +
-			"The first key is your own and makes you the policy's maintainer: without one anybody could remove the keys.",
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return fault.Usage("git wf policy key --help",
-					"policy key takes add or remove, found %q", c.Args().First())
-			}
-			return cli.ShowSubcommandHelp(c)
-		},
 		Subcommands: []*cli.Command{
 			{
 				Name: "add", Usage: "let a key speak for a person", ArgsUsage: "NAME",

@@ -16,10 +16,8 @@ func (e *env) promptCommand() *cli.Command {
 		Name:      "prompt",
 		Usage:     "print what an agent would be told about a task",
 		ArgsUsage: "TASK",
-		Description: "For a task that awaits work, its maker's prompt; for one whose version awaits review, or its CHECK, the reviewer's.\n" +
-			"Standard error lists what there was no room for. Prompts are files that you can override: docs/agents.md.",
-		Flags:  []cli.Flag{planFlag(), executorFlag(), reviewerFlag()},
-		Action: e.onTask(wholePlan, e.prompt),
+		Flags:     []cli.Flag{planFlag(), executorFlag(), reviewerFlag()},
+		Action:    e.onTask(wholePlan, e.prompt),
 	}
 }
 

@@ -18,15 +18,14 @@ func (e *env) pruneCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "prune",
 		Usage: "restart a plan's history without the files of versions that nobody approved",
-		Description: "Keeps every record, every approved version, and the newest versions of each task. The old history moves to\n" +
-			"refs/workflow-archive/<plan>. Deleting that frees its space; what landed by it can then no longer be verified.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			countFlag("keep", "keep the files of the newest `N` versions of each task", "the policy's, or 3"),
-			boolFlag("dry-run,n", "show what would go, and change nothing"),
-			boolFlag("history", "start the history over even where the files of no version go, as after a secret was masked"),
+			boolFlag("dry-run,n", "show what would go, with the bytes in the archive; change nothing"),
+			boolFlag("history", "restart the history even if no version's files go, as after masking a secret"),
 			boolFlag("delete-archive",
-				"give up what earlier prunes of the plan archived: nothing can verify it any more"),
+				"delete the archive here (a server's is its owner's): older bundles can't be verified any more, what "+
+					"landed stays"),
 		},
 		Action: e.onStore(e.prune),
 	}

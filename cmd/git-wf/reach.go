@@ -30,14 +30,14 @@ func (e *env) begin(above string, from rule, commands []*cli.Command) {
 				}
 			}
 			if group {
-				return nil // each of its commands is asked
+				return checkSubcommand(c) // each of its commands is asked
 			}
 			if err := checkFlags(c, flagRules[name]); err != nil {
 				return err
 			}
 			return e.admit(c, name, r)
 		}
-		c.OnUsageError = usageError
+		c.OnUsageError = e.usageError
 		e.begin(name+" ", r, c.Subcommands)
 	}
 }

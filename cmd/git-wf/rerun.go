@@ -17,11 +17,8 @@ func (e *env) rerunCommand() *cli.Command {
 		Name:      "rerun",
 		Usage:     "make approved deliverables again, for the repository as it is now",
 		ArgsUsage: "[TASK...]",
-		Description: "Sets the approved versions of the tasks aside, or of the whole plan, with what was made from them; git wf run then\n" +
-			"makes them again. Bundles and changes that have landed stay what was approved. Of the whole plan, changes that have\n" +
-			"landed and what people made stay too, unless they are named.",
 		Flags: []cli.Flag{
-			planFlag(), jsonFlag(), messageFlag("why; whoever makes them reads it"),
+			planFlag(), jsonFlag(), messageFlag("why; the makers read it"),
 			boolFlag("dry-run,n", "only list what would be made again"),
 		},
 		Action: e.onPlan(wholePlan, e.rerun),

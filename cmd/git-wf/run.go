@@ -27,16 +27,16 @@ func (e *env) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "run",
 		Usage: "carry the plan out until it is done or waits for someone",
-		Description: "Works on every task that is ready, has each version reviewed, redoes what was rejected. Exits with 0 if the plan is\n" +
-			"done, 3 if a person has to act, 1 if a task used up its attempts.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			jobsFlag(),
 			boolFlag("step", "do exactly one thing"),
-			&cli.StringFlag{Name: "orchestrator", Usage: "who decides: agent, or policy, which is a rule", Value: "agent"},
-			boolFlag("land", "land each change of the repository when it is approved, as git wf land does"),
+			&cli.StringFlag{Name: "orchestrator",
+				Usage: "`WHO` decides for tasks that decide: agent (of their role, or a person) or policy (a rule)",
+				Value: "agent"},
+			boolFlag("land", "land each change when it is approved, as git wf land does"),
 			executorFlag(), reviewerFlag(),
-			boolFlag("quiet,q", "do not print a line for each event"),
+			boolFlag("quiet,q", "print no line for each event"),
 		},
 		Action: e.onPlan(wholePlan, e.carryOut),
 	}

@@ -20,9 +20,7 @@ func (e *env) pauseCommand() *cli.Command {
 		Name:      "pause",
 		Usage:     "start no work in a plan until it is resumed",
 		ArgsUsage: "[PLAN]",
-		Description: "Running work is finished and recorded. Looking, exporting and verifying go on, and so do people's decisions:\n" +
-			"reviews, answers, waivers.",
-		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("why")},
+		Flags:     []cli.Flag{planFlag(), jsonFlag(), messageFlag("why")},
 		Action: e.onSession(func(d plan.Decision, by plan.Actor) plan.Event {
 			return plan.Pause{Decision: d, Author: by}
 		}, false),
@@ -34,9 +32,7 @@ func (e *env) resumeCommand() *cli.Command {
 		Name:      "resume",
 		Usage:     "continue a paused plan, or reopen a completed one",
 		ArgsUsage: "[PLAN]",
-		Description: "The plan becomes the active one of this worktree. A completed plan needs a reason (-m): its metrics and lessons stay,\n" +
-			"and the next completion adds new ones.",
-		Flags: []cli.Flag{planFlag(), jsonFlag(), messageFlag("why; needed for a completed plan")},
+		Flags:     []cli.Flag{planFlag(), jsonFlag(), messageFlag("why; needed for a completed plan")},
 		Action: e.onSession(func(d plan.Decision, by plan.Actor) plan.Event {
 			return plan.Resume{Decision: d, Author: by}
 		}, true),
@@ -120,11 +116,14 @@ func (e *env) onSession(event func(plan.Decision, plan.Actor) plan.Event, activa
 
 func typeFlag() cli.Flag {
 	return textFlag("type",
-		"what the plan begins with: a `TYPE` of "+templates.TypeNames()+", or one of your own", "")
+		"what the plan begins with: "+templates.TypeNames()+", or a `TYPE` of your own, types/TYPE.yaml among your "+
+			"templates; the plan keeps its rules, and prompts have its words", "")
 }
 
 func complexityFlag() cli.Flag {
-	return textFlag("complexity", "the least complexity of the plan: simple, medium or complex", "")
+	return textFlag("complexity",
+		"the least complexity `LEVEL`: simple, medium or complex; it rises with the number of tasks and "+
+			"never falls", "")
 }
 
 func checkTypeFlags(c *cli.Context, change bool) error {

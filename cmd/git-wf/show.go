@@ -27,8 +27,8 @@ func (e *env) showCommand() *cli.Command {
 		ArgsUsage: "TASK",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			boolFlag("review", "print the newest review file"),
-			boolFlag("impact", "what a new version of the task would have made again"),
+			boolFlag("review", "print the newest review file instead"),
+			boolFlag("impact", "print instead what a new version would have made again"),
 		},
 		Action: e.onReadable(nearTask, e.show),
 	}
@@ -38,7 +38,14 @@ func (e *env) showCommand() *cli.Command {
 func findTask(s *plan.State, name string) (*plan.TaskState, error) {
 	t := s.Tasks[plan.TaskID(name)]
 	if t == nil {
-		return nil, fault.Usage("git wf status", "no task %q in %s", name, s.Plan.PlanID)
+		hint, ids := "git wf status", make([]string, len(s.Plan.Tasks))
+		for i := range s.Plan.Tasks {
+			ids[i] = string(s.Plan.Tasks[i].TaskID)
+		}
+		if near := plandoc.Nearest(name, ids); near != "" {
+			hint = "did you mean " + near + "? " + hint + " lists the tasks"
+		}
+		return nil, fault.Usage(hint, "no task %q in %s", name, s.Plan.PlanID)
 	}
 	return t, nil
 }

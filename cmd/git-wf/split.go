@@ -17,12 +17,10 @@ func (e *env) splitCommand() *cli.Command {
 		Name:      "split",
 		Usage:     "split a task that is too large into smaller ones",
 		ArgsUsage: "TASK",
-		Description: "The file has the smaller tasks: a plan, in which one task delivers what this one was to deliver; config and root\n" +
-			"criteria in it are ignored, since the plan has them. Without -f, the planner makes it. Either is reviewed like any plan.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), plannerFlag(),
-			textFlag("file,f", "the `FILE` with the smaller tasks; - for standard input", ""),
-			messageFlag("why; the planner reads it"),
+			textFlag("file,f", "the `FILE` with the smaller tasks; - is standard input", "the planner's"),
+			messageFlag("why"),
 		},
 		Action: e.onTask(wholePlan, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot,
 			t *plan.TaskState) error {

@@ -19,13 +19,12 @@ import (
 
 func (e *env) startCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "start",
-		Usage: "make a worktree and a branch in which to do a task that changes the repository",
-		Description: "The branch begins with what the task's change begins with: the branch that the plan changes, and the approved\n" +
-			"changes that the task builds on. Hand the work in with git wf submit TASK --commit BRANCH.",
+		Name:      "start",
+		Usage:     "make a worktree and a branch in which to do a task that changes the repository",
 		ArgsUsage: "TASK [DIR]",
 		Flags: []cli.Flag{planFlag(), jsonFlag(),
-			textFlag("on", "begin with the candidate of the task that it waits for; hand in when that is approved", "")},
+			textFlag("on", "begin with the candidate of `TASK`, which it waits for; hand in when that is approved",
+				"")},
 		Action: e.onTask(recordNear, e.start),
 	}
 }

@@ -24,8 +24,9 @@ func (e *env) statusCommand() *cli.Command {
 		Usage: "show the tree of tasks, and what each waits for",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "as", Usage: "show it as a document: dev-plan"},
-			boolFlag("cost", "show the usage and cost that agents report"),
+			&cli.StringFlag{Name: "as",
+				Usage: "print a document: `dev-plan` says TODO, DOING, BLOCKED, DONE or VERIFIED, and what shows it"},
+			boolFlag("cost", "show the tokens and dollars that agents report instead"),
 			boolFlag("watch,w", "keep showing it, with who works for how long, until interrupted"),
 		},
 		Action: func(c *cli.Context) error {

@@ -22,17 +22,13 @@ func (e *env) submitCommand() *cli.Command {
 		Name:      "submit",
 		Usage:     "hand in a candidate for a task",
 		ArgsUsage: "TASK [PATH...]",
-		Description: "The files become the task's next version; checks whose command lines are trusted run at once. A file keeps its\n" +
-			"name, below the declared output_dir; a directory gives everything in it, as it is. A task that changes the\n" +
-			"repository takes a commit, or the worktree.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			messageFlag("what was done"),
-			&cli.StringFlag{Name: "commit",
-				Usage: "of a change of the repository: hand in what `REV` changes since its merge base"},
-			&cli.BoolFlag{Name: "worktree",
-				Usage: "of a change of the repository: hand in the files of the worktree as they are"},
-			countFlag("claim", "hand it in under the claim `N` that git wf next --claim printed", ""),
+			textFlag("commit", "of a change: what `REV` changes since its merge base with what the task begins with",
+				""),
+			boolFlag("worktree", "of a change: the files of this worktree, without ignored ones"),
+			countFlag("claim", "hand in under claim `N` of git wf next; refused if it was claimed since", ""),
 		},
 		Action: e.onTask(recordNear, e.submit),
 	}

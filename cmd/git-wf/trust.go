@@ -21,15 +21,12 @@ func (e *env) trustCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "trust",
 		Usage: "show the plan's command lines that may not run here yet, and allow them",
-		Description: "A plan from elsewhere runs nothing on this machine until you have seen its command lines. This shows the new ones\n" +
-			"in full and asks; --yes is for scripts that have shown them. So does an agent wait that the plan chooses for a\n" +
-			"job which you have not given it. A trusted line such as a test runs what it tests: where\n" +
-			"tasks change the code itself, that is code that nobody has reviewed yet. --code allows it, for this repository.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			boolFlag("yes,y", "trust them without asking"),
 			boolFlag("list,l", "only show them"),
-			boolFlag("code", "let trusted lines run code that a task of any plan has just changed here"),
+			boolFlag("code", "let trusted lines run code that a task has just changed and nobody reviewed, as a "+
+				"test does; wf.sandbox confines it"),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("code") && !c.Bool("list") {

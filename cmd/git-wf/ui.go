@@ -27,11 +27,9 @@ func (e *env) uiCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "ui",
 		Usage: "show the plan live in a browser, and decide there",
-		Description: "Serves the page on this machine alone until interrupted, and opens a browser. It begins with what waits for you in\n" +
-			"all plans, or with the plan of --plan. Only the printed address, which has a token, shows anything.",
 		Flags: []cli.Flag{
 			planFlag(),
-			&cli.StringFlag{Name: "addr", Usage: "listen on this loopback `ADDRESS`; port 0 is any free one",
+			&cli.StringFlag{Name: "addr", Usage: "listen on the loopback `ADDRESS`; port 0 is any free one",
 				Value: "127.0.0.1:0"},
 			boolFlag("no-open", "print the address, but open no browser"),
 			boolFlag("read-only", "offer nothing that changes anything"),

@@ -15,10 +15,8 @@ import (
 
 func (e *env) undoCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "undo",
-		Usage: "plan to take a landed change back out of the branch",
-		Description: "Makes a plan with one task, whose change is the task's own the other way round, and makes it active. It is\n" +
-			"reviewed like any other and lands with git wf land. Where later commits are in the way, an agent or a person does it.",
+		Name:      "undo",
+		Usage:     "plan to take a landed change back out of the branch",
 		ArgsUsage: "TASK",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),

@@ -23,13 +23,11 @@ func (e *env) verifyCommand() *cli.Command {
 		Name:      "verify",
 		Usage:     "judge whether what is staged, a commit, or a range may land",
 		ArgsUsage: "[COMMIT | RANGE]",
-		Description: "Without an argument, judges what is staged. With a commit, what that commit brings. With a range such as\n" +
-			"main..topic, every commit in it. Exits with 1 if anything under a protected directory is not what was approved.",
 		Flags: []cli.Flag{
 			jsonFlag(),
 			&cli.StringFlag{Name: "format", Value: "text",
-				Usage: "print the findings as text, as annotations of a GitHub workflow (github) or as a SARIF document (sarif)"},
-			boolFlag("require-commits", "fail if the range selects no commit"),
+				Usage: "print findings as `FORMAT`: text, github (annotations of a workflow) or sarif (2.1.0)"},
+			boolFlag("require-commits", "exit with 1 if the range selects no commit"),
 		},
 		Action: e.onStore(e.verify),
 	}

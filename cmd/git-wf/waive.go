@@ -18,11 +18,9 @@ func (e *env) waiveCommand() *cli.Command {
 		Name:      "waive",
 		Usage:     "in an emergency, let one unapproved thing pass",
 		ArgsUsage: "PATH | TASK",
-		Description: "With a path, exactly the staged content may land below a protected directory. With a task, one criterion of the\n" +
-			"newest version passes. Both are records with your name and the reason, and the gate reports them.",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(), messageFlag("why; needed"),
-			textFlag("criterion", "of a task, the criterion that passes", ""),
+			textFlag("criterion", "of a task, the criterion `ID` that passes", ""),
 		},
 		Action: e.onStore(e.waive),
 	}

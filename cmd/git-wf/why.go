@@ -18,13 +18,10 @@ import (
 
 func (e *env) whyCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "why",
-		Usage: "say which task, version and review brought a line of a file in",
-		Description: "Git blame finds the commit of a line, and the commit names a version. It says approved only where the plan's records\n" +
-			"say so and the commit has of the file what the version makes of it. PATH:LINE asks for one line, PATH for all of them,\n" +
-			"by where they come from. A file of an exported bundle is answered for by the manifest beside it.",
+		Name:      "why",
+		Usage:     "say which task, version and review brought a line of a file in",
 		ArgsUsage: "PATH",
-		Flags: []cli.Flag{&cli.StringFlag{Name: "at", Usage: "the file as of `REV`", DefaultText: "the worktree"},
+		Flags: []cli.Flag{&cli.StringFlag{Name: "at", Usage: "take the file as of `REV`", DefaultText: "the worktree"},
 			jsonFlag()},
 		Action: e.onStore(e.why),
 	}

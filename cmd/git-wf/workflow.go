@@ -28,11 +28,12 @@ import (
 
 func workflowFlag() cli.Flag {
 	return textFlag("workflow",
-		"make the plan from a workflow, by its `NAME` or its path; git wf workflow list lists them", "")
+		"make the plan from a workflow, by `NAME` or path; its command lines, also those of later parts, are shown "+
+			"and trusted here", "")
 }
 
 func setFlag() cli.Flag {
-	return listFlag("set", "the value of a workflow's param, as `NAME=VALUE`; may be given more than once")
+	return listFlag("set", "a param of the workflow, `NAME=VALUE`; list items have commas between them")
 }
 
 func programLayer() prompt.Layer { return prompt.Layer{FS: templates.FS} }
@@ -41,9 +42,6 @@ func (e *env) workflowCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "workflow",
 		Usage: "look at ways of working that plans are made from, and write your own",
-		Description: "A workflow is a file: roles, tasks, loops, panels. git wf plan --workflow NAME makes a plan from it. A name is\n" +
-			"looked up in wf/templates/workflows of the git directory, then in ~/.config/git-wf/templates/workflows, then in\n" +
-			"the program; a path is read as it is. What the repository's commits have is never looked at.",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the workflows", Flags: []cli.Flag{jsonFlag()}, Action: e.anywhere(e.workflowList),
@@ -54,7 +52,7 @@ func (e *env) workflowCommand() *cli.Command {
 				Flags: []cli.Flag{
 					setFlag(),
 					boolFlag("graph", "draw the tasks that it begins with"),
-					textFlag("format", "of the graph: ascii, mermaid, dot or svg", "ascii"),
+					textFlag("format", "of the graph, as for git wf graph", "ascii"),
 					jsonFlag(),
 				},
 				Action: e.anywhere(e.workflowShow),
@@ -69,7 +67,7 @@ func (e *env) workflowCommand() *cli.Command {
 				Flags: []cli.Flag{
 					setFlag(),
 					listFlag("from",
-						"`TASK=FILE`: print what follows when the task has delivered the file; may be given more than once"),
+						"`TASK=FILE`: print instead what follows once the task has delivered the file"),
 					jsonFlag(),
 				},
 				Action: e.anywhere(e.workflowRender),

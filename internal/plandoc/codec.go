@@ -162,14 +162,15 @@ func (f filler) slice(n *document.Node, v reflect.Value) bool {
 	return true
 }
 
-// Nearest is the candidate that a misspelt word most likely means, "" if none is near.
+// Nearest returns the candidate that a misspelt word most likely means, "" if none is near. Case does not matter.
 func Nearest(word string, candidates []string) string {
+	word = strings.ToLower(word)
 	best, bestDistance := "", max(2, len(word)/3)+1
 	if len(word) > 64 {
 		return ""
 	}
 	for _, c := range candidates {
-		if d := editDistance(strings.ToLower(word), c); d < bestDistance {
+		if d := editDistance(word, strings.ToLower(c)); d < bestDistance && d < len(c) {
 			best, bestDistance = c, d
 		}
 	}

@@ -72,7 +72,7 @@ func TestBadInput(t *testing.T) {
 			`p:5: tasks[0].depends_on: IMPL-1: is of the wrong type (expected array; found string; for example depends_on: ["IMPL-1"])`},
 		{"null", "wrong-type", task + "    depends_on:\n", "found nothing; leave the field out or give it a value"},
 		{"enum", "bad-value", task + "    acceptance_criteria: [{id: A1, statement: s, severity: must}]\n",
-			`p:5: tasks[0].acceptance_criteria[0].severity: IMPL-1: has a value that is not allowed (expected one of MUST, SHOULD; found "must"; for example severity: "MUST")`},
+			`p:5: tasks[0].acceptance_criteria[0].severity: IMPL-1: has a value that is not allowed (expected one of MUST, SHOULD; found "must"; for example severity: MUST)`},
 		{"negative", "bad-value", task + "    estimated_person_days: -1\n",
 			"p:5: tasks[0].estimated_person_days: IMPL-1: is too small (expected at least 0; found -1"},
 		{"fraction", "wrong-type", "config: {quorum: 1.5}\n" + task, "config.quorum: is of the wrong type (expected integer"},

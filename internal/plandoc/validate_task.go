@@ -134,11 +134,11 @@ func (v *validator) similar(id plan.TaskID, before, after string) string {
 	var known []string
 	for _, t := range v.plan.Tasks {
 		if t.NodeType != plan.Check {
-			known = append(known, strings.ToLower(string(t.TaskID)))
+			known = append(known, string(t.TaskID))
 		}
 	}
 	if guess := Nearest(string(id), known); guess != "" {
-		return before + strings.ToUpper(guess) + after
+		return before + guess + after
 	}
 	return ""
 }

@@ -324,7 +324,7 @@ func (l *linter) reads(n *node) {
 			"file: plan.json")
 	case source == nil:
 		l.node(n, "unknown-name", field+".of", "names no task of the file", "the id of a task", plain.Quote(of),
-			strings.ToUpper(guess(of, l.ids())))
+			guess(of, l.ids()))
 	case !slices.ContainsFunc(source.makes(), func(m string) bool { return m == file.Text }):
 		l.node(n, "unknown-name", field+".file", "is no file that "+of+" makes", listed("one of ", source.makes()),
 			plain.Quote(file.Text), guess(file.Text, source.makes()))
@@ -336,7 +336,7 @@ func (l *linter) reads(n *node) {
 // ids are those of the files as written, in lower case.
 func (l *linter) ids() []string {
 	var ids []string
-	walk(l.w.nodes, func(n *node) { ids = append(ids, strings.ToLower(n.id)) })
+	walk(l.w.nodes, func(n *node) { ids = append(ids, n.id) })
 	return ids
 }
 

@@ -192,9 +192,9 @@ func (x *expander) nearest(name string) string {
 	}
 	var known []string
 	for _, id := range sorted(x.ids) {
-		known = append(known, strings.ToLower(string(id)))
+		known = append(known, string(id))
 	}
-	return strings.ToUpper(plandoc.Nearest(name, known))
+	return plandoc.Nearest(name, known)
 }
 
 // hasID reports whether some node of the files can have an id.
