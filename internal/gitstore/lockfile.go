@@ -40,7 +40,7 @@ type sighting struct {
 // refLocks watches what git locks for the changes. Git writes packed-refs.new under packed-refs.lock; a stale one
 // blocks as much.
 func (s *Store) refLocks(changes []refChange) *lockWatch {
-	w := s.lockWatch()
+	w := &lockWatch{s, map[string]time.Duration{}, map[string]sighting{}}
 	for _, c := range changes {
 		w.limits[filepath.Join(s.commonDir, filepath.FromSlash(c.ref)+".lock")] = refLockLimit
 	}
@@ -48,10 +48,6 @@ func (s *Store) refLocks(changes []refChange) *lockWatch {
 		w.limits[filepath.Join(s.commonDir, name)] = packedLockLimit
 	}
 	return w
-}
-
-func (s *Store) lockWatch() *lockWatch {
-	return &lockWatch{s, map[string]time.Duration{}, map[string]sighting{}}
 }
 
 // held removes stale lock files. It reports whether to keep trying: it removed one, or one is unchanged since the last

@@ -305,11 +305,16 @@ func (s *Store) setPointer(ctx context.Context, name string, id plan.ID) error {
 	if err != nil {
 		return err
 	}
-	locks := s.lockWatch()
+	return s.writePointer(ctx, name, name, ref)
+}
+
+// writePointer runs git symbolic-ref, as soon as nobody locks what it writes.
+func (s *Store) writePointer(ctx context.Context, name string, args ...string) (err error) {
+	locks := s.refLocks(nil)
 	locks.limits[filepath.Join(s.gitDir, name+".lock")] = refLockLimit
 	const tries, interval = 3, 50 * time.Millisecond
 	for try := 1; ; try++ {
-		if _, err = s.Git(ctx, "symbolic-ref", name, ref); err == nil {
+		if _, err = s.Git(ctx, append([]string{"symbolic-ref"}, args...)...); err == nil {
 			return nil
 		}
 		if locks.held(ctx) {
@@ -334,7 +339,7 @@ func (s *Store) ClearActive(ctx context.Context, id plan.ID) error {
 		err = s.setPointer(ctx, formerRef, id)
 	}
 	if err == nil {
-		_, err = s.Git(ctx, "symbolic-ref", "--delete", activeRef)
+		err = s.writePointer(ctx, activeRef, "--delete", activeRef)
 	}
 	return err
 }
