@@ -19,7 +19,7 @@ func (e *env) graphCommand() *cli.Command {
 		Name:  "graph",
 		Usage: "draw the plan: goals, tasks, dependencies and statuses",
 		Flags: []cli.Flag{
-			textFlag("format", "draw as `FORMAT`: ascii for a terminal, mermaid, dot, or svg, a picture in one file",
+			textFlag("format", "draw as `FORMAT`: ascii for a terminal, mermaid, or svg, a picture in one file",
 				"ascii"),
 			boolFlag("checks", "show the CHECKs too"),
 			boolFlag("critical-path", "mark the chain of open tasks with the most person-days"),
@@ -31,8 +31,8 @@ func (e *env) graphCommand() *cli.Command {
 }
 
 func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	if format := c.String("format"); !slices.Contains([]string{"", "ascii", "mermaid", "dot", "svg"}, format) {
-		return usage("--format: expected ascii, mermaid, dot or svg, found %q", format)
+	if format := c.String("format"); !slices.Contains([]string{"", "ascii", "mermaid", "svg"}, format) {
+		return usage("--format: expected ascii, mermaid or svg, found %q", format)
 	}
 	s, err := e.state(c.Context, store, snap)
 	if err != nil {
@@ -70,8 +70,6 @@ func (e *env) writeGraph(c *cli.Context, g graph.Graph, shown bool) error {
 	switch c.String("format") {
 	case "mermaid":
 		return graph.Mermaid(e.stdout, g)
-	case "dot":
-		return graph.DOT(e.stdout, g)
 	case "svg":
 		return graph.SVG(c.Context, e.stdout, g)
 	}

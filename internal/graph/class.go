@@ -57,7 +57,7 @@ type look struct {
 	bright string // line on a dark background
 	badge  string // SVG path in a square of 16 by 16
 	solid  bool   // the badge is filled with the line's colour, else drawn with it
-	dot    string // further style in DOT
+	dash   string // how the box is drawn, "" for a line
 }
 
 // looks has every class once, in the order of the legend. It is an array, because a slice would be allocated for every
@@ -79,7 +79,7 @@ func looks() [8]look {
 		{Pending, ".", "·", ".", "90", "waits for others", "#f1f2f4", "#5c6470", "#262b33", "#a7b0bd",
 			"M8 6a2 2 0 1 0 .001 0z", true, "dashed"},
 		{Blocked, "!", "!", "!", "35", "waits for a person", "#f6e8fb", "#8427a8", "#371545", "#dd9af5",
-			"M6.8 1h2.4v9H6.8zM6.8 12h2.4v2.6H6.8z", true, "bold"},
+			"M6.8 1h2.4v9H6.8zM6.8 12h2.4v2.6H6.8z", true, ""},
 		{Abandoned, "-", "-", "-", "90", "abandoned", "#f6f6f6", "#7a7a7a", "#222222", "#8f8f8f", "M2 8h12",
 			false, "dotted"},
 	}

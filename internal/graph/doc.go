@@ -1,4 +1,4 @@
-// Package graph draws a plan: as text, as Mermaid, as DOT and as SVG.
+// Package graph draws a plan: as text, as Mermaid and as SVG.
 //
 // It hides two decisions: what a plan looks like (the mark, shape and colour of a status, the looks of the kinds of
 // edges), and where its parts go: in layers, with few crossing edges. Place bounds the work for any plan. What a plan

@@ -22,12 +22,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// formats are the four ways to draw, as the command calls them.
+// formats are the ways to draw, as the command calls them.
 func formats() map[string]func(w io.Writer, g graph.Graph) error {
 	return map[string]func(w io.Writer, g graph.Graph) error{
 		"txt":     func(w io.Writer, g graph.Graph) error { return graph.ASCII(w, g, 64, nil) },
 		"mermaid": graph.Mermaid,
-		"dot":     graph.DOT,
 		"svg":     func(w io.Writer, g graph.Graph) error { return graph.SVG(context.Background(), w, g) },
 	}
 }

@@ -42,7 +42,7 @@ func Mermaid(w io.Writer, g Graph) error {
 	mermaidLegend(out, g)
 	for _, l := range looks() {
 		dashes := ""
-		if l.dot == "dashed" || l.dot == "dotted" {
+		if l.dash != "" {
 			dashes = ",stroke-dasharray:4 3"
 		}
 		fmt.Fprintf(out, "  classDef %s fill:%s,stroke:%s,color:#1c2330%s\n", l.class, l.fill, l.line, dashes)

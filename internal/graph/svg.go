@@ -87,7 +87,7 @@ func (p *svgPrinter) style() {
 .wf .reviews{stroke-dasharray:2 3}.wf .edge.critical{stroke-width:2.6}.wf .critical .box{stroke-width:3}
 `)
 	for _, l := range looks() {
-		if dashes := map[string]string{"dashed": "5 3", "dotted": "2 3"}[l.dot]; dashes != "" {
+		if dashes := map[string]string{"dashed": "5 3", "dotted": "2 3"}[l.dash]; dashes != "" {
 			p.printf(".wf .%s .box{stroke-dasharray:%s}\n", l.class, dashes)
 		}
 	}
