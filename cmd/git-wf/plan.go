@@ -260,7 +260,7 @@ func planWord(s *plan.State) string {
 				plain.Count(len(s.Leaves(s.Plan.RootTaskID)), "task"))
 		}
 	}
-	return "the plan is " + string(s.Tasks[plan.PlanTaskID].Status)
+	return "the plan is " + s.Tasks[plan.PlanTaskID].Status.String()
 }
 
 // planName is the deliverable of a planning task in words: the plan, or the task that changes it.

@@ -54,7 +54,7 @@ func (st style) paint(colour, text string) string {
 }
 
 func (st style) status(s plan.Status) string {
-	return st.paint(graph.ClassOf(s).Colour(), string(s))
+	return st.paint(graph.ClassOf(s).Colour(), s.String())
 }
 
 // mark is a sign that shows a status without colour, too.

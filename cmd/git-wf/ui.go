@@ -14,12 +14,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/estimate"
 	"gitwf/internal/expand"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/graph"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 	"gitwf/internal/web"
 )
 
@@ -63,12 +64,12 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 			}
 			return s.Repeating(expand.Rounds(ctx, store, snap)), nil
 		},
-		Waits: func(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]engine.Wait, error) {
+		Read: func(ctx context.Context, snap *gitstore.Snapshot) (*readmodel.Plan, error) {
 			eng, err := e.engine(c, store)
 			if err != nil {
 				return nil, err
 			}
-			return eng.ForPerson(ctx, snap, s)
+			return readmodel.Reader{Engine: eng}.Read(ctx, snap)
 		},
 		Inbox: func(ctx context.Context) ([]engine.Item, error) {
 			eng, err := e.engine(c, store)
@@ -77,11 +78,8 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 			}
 			return e.inboxItems(ctx, eng, "")
 		},
-		Days: func() (graph.Days, error) {
-			weights, err := e.weights(store)
-			return weights.Days, err
-		},
-		Tail: func(id plan.ID, task plan.TaskID) []byte { return runningLog(store.CommonDir(), id, task) },
+		Weights: func() (estimate.Weights, error) { return e.weights(store) },
+		Tail:    func(id plan.ID, task plan.TaskID) []byte { return runningLog(store.CommonDir(), id, task) },
 	})
 	if err != nil {
 		return err

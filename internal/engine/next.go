@@ -94,7 +94,7 @@ func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.Task
 			return nil, &plan.RefusedError{Task: w.Task, Reason: "is no task that makes a deliverable",
 				Hint: "git wf next --explain"}
 		case !ready(t):
-			reason := string(t.Status)
+			reason := t.Status.String()
 			if why := s.Reason(t); why != "" {
 				reason += ": " + why
 			}

@@ -56,7 +56,7 @@ func (p asciiPrinter) node(id plan.TaskID, lead, under string) {
 		name = "*" + name
 	}
 	mark := "[" + lookOf(n.Class).letter + "]"
-	tail := "  " + string(n.Status)
+	tail := "  " + n.Status.String()
 	used := terminal.Cells(lead+mark+name+tail) + 3
 	title = p.fit(title, used)
 	below := append(append([]plan.TaskID{}, p.t.checks[id]...), p.t.children[id]...)

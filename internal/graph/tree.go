@@ -98,7 +98,7 @@ func label(n Node) (id, title string) {
 // tooltip is the tooltip of a node.
 func tooltip(n Node) string {
 	id, title := label(n)
-	text := id + ": " + title + " (" + string(n.Kind) + ", " + string(n.Status) + ")"
+	text := id + ": " + title + " (" + string(n.Kind) + ", " + n.Status.String() + ")"
 	if n.Critical {
 		text += ", on the critical path"
 	}

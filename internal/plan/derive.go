@@ -25,6 +25,23 @@ const (
 	StatusWaitingExternal Status = "BLOCKED(WAITING_EXTERNAL)"
 )
 
+// String is the status as people read it. Records and JSON have the format's own name.
+func (s Status) String() string {
+	switch s {
+	case StatusInProgress:
+		return "in progress"
+	case StatusReadyToCheck:
+		return "awaiting review"
+	case StatusToBeModified:
+		return "to be made again"
+	case StatusWaitingInput:
+		return "waiting for input"
+	case StatusWaitingExternal:
+		return "blocked"
+	}
+	return strings.ToLower(string(s))
+}
+
 // blocked reports whether the task waits for somebody outside the engine.
 func (s Status) blocked() bool {
 	return s == StatusWaitingInput || s == StatusWaitingExternal

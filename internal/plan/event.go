@@ -134,7 +134,7 @@ func (s *State) RefuseContainer(id TaskID, command string) error {
 			refused.Hint = strings.ReplaceAll(command, "TASK", string(leaf))
 		}
 	}
-	refused.Reason = "is a container: its status, " + string(t.Status) + ", follows from the tasks below it"
+	refused.Reason = "is a container: its status, " + t.Status.String() + ", follows from the tasks below it"
 	if len(names) > 0 {
 		refused.Reason += ": " + strings.Join(names, ", ")
 	}

@@ -216,10 +216,10 @@ func TestRefusals(t *testing.T) {
 		}, "IMPL-9: no such ACTION in WFS-events"},
 		{"retry of what is ready", nil, func(*State) Event {
 			return Retry{Task: "IMPL-1"}
-		}, "IMPL-1: is READY; only a task that used up its attempts can be retried"},
+		}, "IMPL-1: is ready; only a task that used up its attempts can be retried"},
 		{"retry of what awaits review", reviewable, func(*State) Event {
 			return Retry{Task: "CHECK-IMPL-1"}
-		}, "CHECK-IMPL-1: is READY_TO_CHECK; only a task that used up its attempts can be retried"},
+		}, "CHECK-IMPL-1: is awaiting review; only a task that used up its attempts can be retried"},
 		{"graft of a task that makes no plan", []string{v1of1, approved1}, func(*State) Event {
 			return GraftPlan{Task: "IMPL-1", Version: 1}
 		}, "IMPL-1: makes no plan"},

@@ -33,7 +33,7 @@ func (s *State) SetAside(id TaskID) (versions []ArtifactRecord, err error) {
 	case t.Status == StatusAbandoned:
 		return nil, &RefusedError{id, "is abandoned", "git wf retry " + string(id)}
 	case t.Approved == 0:
-		return nil, &RefusedError{id, "has no approved version that could be made again: it is " + string(t.Status),
+		return nil, &RefusedError{id, "has no approved version that could be made again: it is " + t.Status.String(),
 			"git wf run"}
 	}
 	for _, v := range s.Records.Of(id).Artifacts {

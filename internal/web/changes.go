@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -171,14 +172,14 @@ func (c *change) place(p export.Remark) {
 }
 
 // changedIn lists what a version changes in the repository.
-func (r *reading) changedIn(v *version) {
-	from, to, err := r.store.ChangeSides(r.ctx, v.ArtifactRecord.Files)
-	if !r.ok(err) {
+func (p *taskPage) changedIn(ctx context.Context, store *gitstore.Store, v *version) {
+	from, to, err := store.ChangeSides(ctx, v.Record.Files)
+	if !p.ok(err) {
 		return
 	}
-	list, err := r.store.Changed(r.ctx, from, to)
-	r.ok(err)
+	list, err := store.Changed(ctx, from, to)
+	p.ok(err)
 	for i, f := range list {
-		v.Changed = append(v.Changed, describeChanged(f, planURL(r.snap.ID, "task", string(r.id), "compare")+"?b="+v.ID, i))
+		v.Changed = append(v.Changed, describeChanged(f, planURL(p.Plan, "task", string(p.TaskID), "compare")+"?b="+v.ID, i))
 	}
 }

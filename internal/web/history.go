@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/graph"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
 type historyPage struct {
@@ -214,7 +215,7 @@ func (s *Server) moment(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	d := momentDocument{N: n, Of: len(all), Commit: m.Commit, Author: m.Author, Time: m.Time, Subject: m.Subject,
-		Classes: tallies(state), Tasks: liveTasks(state, nil)}
+		Classes: tallies(state), Tasks: liveTasks(languageOf(r), readmodel.Of(state, nil))}
 	maps.DeleteFunc(d.Tasks, func(id plan.TaskID, _ liveTask) bool { return state.Tasks[id].NodeType == plan.Check })
 	return writeJSON(w, d)
 }

@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/graph"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
 type buffer struct{ strings.Builder }
@@ -126,23 +127,10 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 type plansPage struct {
 	page
 	Inbox []engine.Item
-	Plans []planLine
+	Plans []readmodel.Entry
 }
 
-type planLine struct {
-	ID          plan.ID
-	Title       string
-	Status      plan.Status
-	Session     plan.SessionStatus
-	Done, Total int
-	Problem     string
-}
-
-func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
-	refs, err := s.Store.Plans(r.Context())
-	if err != nil {
-		return err
-	}
+func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) (err error) {
 	p := plansPage{page: s.page(r, "Plans")}
 	p.Live = true
 	if s.Inbox != nil {
@@ -150,17 +138,8 @@ func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	for _, ref := range refs {
-		l := planLine{ID: ref.ID}
-		if snap, err := s.Store.SnapshotAt(r.Context(), ref.ID, ref.Tip); err != nil {
-			l.Problem = plain.Line(err.Error())
-		} else {
-			state := snap.State()
-			l.Title, l.Status = plain.Line(snap.Plan.Title), state.Root().Status
-			l.Session = state.SessionStatus()
-			l.Done, l.Total = state.Progress()
-		}
-		p.Plans = append(p.Plans, l)
+	if p.Plans, err = readmodel.List(r.Context(), s.Store, s.Now()); err != nil {
+		return err
 	}
 	return s.show(w, r, http.StatusOK, "plans", p)
 }
@@ -182,10 +161,13 @@ func functions(lang string) template.FuncMap {
 		"lines": func(v any) string { return plain.Text(fmt.Sprint(v)) },
 		"class": graph.ClassOf,
 		"word":  func(c graph.Class) string { return translate(lang, c.Word()) },
+		"is":    func(s plan.Status) string { return translate(lang, s.String()) },
+		"rated": readmodel.Rated,
 		"when":  func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"size":  size,
 		"took":  took,
+		"ms":    func(n int64) string { return took(time.Duration(n) * time.Millisecond) },
 		"base":  path.Base,
 		"text":  engine.TakesText,
 		"short": func(oid plan.OID) string { return fmt.Sprintf("%.8s", oid) },

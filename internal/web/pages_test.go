@@ -11,11 +11,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/graph"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
 // liveMarkup is what a plan's markup would look like if it were live.
@@ -67,16 +69,16 @@ func TestStateAtAnEarlierEvent(t *testing.T) {
 	if len(log) != 4 {
 		t.Fatalf("%d events", len(log))
 	}
-	for i, want := range []string{"READY", "READY_TO_CHECK", "TO_BE_MODIFY", "READY_TO_CHECK"} {
+	for i, want := range []string{"ready", "awaiting review", "to be made again", "awaiting review"} {
 		var d momentDocument
 		if err := json.Unmarshal([]byte(s.page(sitePath+fmt.Sprintf("/moment?n=%d", i+1))), &d); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.Tasks["PAGE-1"].Status; string(got) != want || string(d.Commit) != log[i] {
+		if got := d.Tasks["PAGE-1"].Status; got != want || string(d.Commit) != log[i] {
 			t.Errorf("after event %d at %s PAGE-1 is %s, want %s at %s", i+1, d.Commit, got, want, log[i])
 		}
 		text := s.page(sitePath + "/task/PAGE-1?at=" + log[i])
-		mustHave(t, text, ">"+want+" ", fmt.Sprintf("event %d of 4", i+1))
+		mustHave(t, text, ">"+want+"<", fmt.Sprintf("event %d of 4", i+1))
 		mustNotHave(t, text, `method="post"`)
 	}
 	text := s.page(sitePath + "/history")
@@ -177,6 +179,7 @@ func TestEveryTextIsTranslated(t *testing.T) {
 	for _, c := range graph.Classes() {
 		texts[c.Word()] = true
 	}
+	texts[plan.StatusWaitingInput.String()] = true // the others are the words of their classes
 	verbs := regexp.MustCompile(`%[-+0-9.]*[a-z]`)
 	for text := range texts {
 		zh, ok := chinese()[text]
@@ -197,11 +200,15 @@ func TestEveryTextIsTranslated(t *testing.T) {
 
 func TestPlanThatNoRuleHasSeen(t *testing.T) {
 	s := newSite(t, func(o *Options) {
-		o.Waits = func(_ context.Context, _ *gitstore.Snapshot, s *plan.State) (waits []engine.Wait, err error) {
-			for _, t := range s.Plan.Tasks {
-				waits = append(waits, engine.Wait{Task: t.TaskID, Act: engine.ActSubmit})
+		read := o.Read
+		o.Read = func(ctx context.Context, snap *gitstore.Snapshot) (*readmodel.Plan, error) {
+			p, err := read(ctx, snap)
+			for _, t := range snap.Plan.Tasks {
+				if err == nil {
+					p.Waits = append(p.Waits, engine.Wait{Task: t.TaskID, Act: engine.ActSubmit})
+				}
 			}
-			return waits, nil
+			return p, err
 		}
 	})
 	for name, change := range map[string]func(p *plan.Plan){
@@ -225,4 +232,23 @@ func TestPlanThatNoRuleHasSeen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPageKnowsWhatStatusKnows holds the page to what git wf status says: claims in the list of plans, who approved
+// their own work, what is made from something that has changed since, and one word for each status.
+func TestPageKnowsWhatStatusKnows(t *testing.T) {
+	s := newSite(t, nil)
+	mustHave(t, s.page("/plans"), "WFS-site", ">pending<")
+	now := s.server.Now()
+	if _, err := s.Store.Claim(t.Context(), "WFS-site", plan.Claim{Task: "PAGE-1", Agent: "robot", Started: now,
+		Host: "elsewhere", PID: 1, Expires: now.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/plans", sitePath, sitePath + "/task/PAGE-1"} {
+		mustHave(t, s.page(path), ">in progress<")
+		mustNotHave(t, s.page(path), "IN_PROGRESS", "PENDING")
+	}
+	s.rejectedAndRedone()
+	s.Review("PAGE-1", 2, "robot", plan.Approved, func(rev *plan.Review) { rev.SelfReviewed = true })
+	mustHave(t, s.page(sitePath), "self-reviewed")
 }

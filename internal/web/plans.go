@@ -14,44 +14,38 @@ import (
 	"gitwf/internal/graph"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
 // planPage is the plan as a list; the picture comes after it.
 type planPage struct {
 	page
-	Tip         plan.OID
-	Status      plan.Status
-	Done, Total int
-	TopTask     string
-	Rows        []*row
-	landings    map[plan.TaskID][]plan.Landing
-	Many        bool // the list is so long that the browser should not lay out what is out of sight
-	Waits       []todo
-	Ran         *ran // the newest run that was started here
-	Checklist   []export.RootCriterion
-	Notes       []plan.Note // newest first
-	Changes     bool        // some of it lands by git wf land
-	Documents   bool        // some of it is exported
-	Open        int         // approved changes that did not land yet
-	Unread      []plan.TaskID
-	Running     []running
-	Recent      []recentEvent
-	Classes     []tally
-	Critical    []plan.TaskID
-	Days        float64 // of the critical path
-	Assumed     bool    // some of these
-	Fold        string  // goals that the picture begins with folded, as in its address
-	Worth       string  // of the approvals: signed, not all signed, unsigned
-	Session     plan.SessionStatus
-	Team        team
-	Shape       string // the same as long as the plan has the same tasks
+	Tip       plan.OID
+	Seen      *readmodel.Plan // of a past moment, what its state alone says
+	TopTask   string
+	Rows      []*row
+	Many      bool // the list is so long that the browser should not lay out what is out of sight
+	Waits     []todo
+	Ran       *ran        // the newest run that was started here
+	Notes     []plan.Note // newest first
+	Changes   bool        // some of it lands by git wf land
+	Documents bool        // some of it is exported
+	Open      int         // approved changes that did not land yet
+	Running   []running
+	Recent    []recentEvent
+	Classes   []tally
+	Critical  []plan.TaskID
+	Days      float64 // of the critical path
+	Assumed   bool    // some of these
+	Fold      string  // goals that the picture begins with folded, as in its address
+	Team      team
+	Shape     string // the same as long as the plan has the same tasks
 }
 
 // row is one task of the list.
 type row struct {
-	*plan.TaskState
+	*readmodel.Task
 	Class    graph.Class
-	Notes    string
 	Critical bool
 	Counted  bool // it is one of the tasks that are counted: a deliverable
 	Folded   bool // the list begins without its parts
@@ -72,6 +66,7 @@ type running struct {
 	Title   string
 	Agent   string
 	Started time.Time
+	Why     string // the claim does not hold, or what else is wrong with it
 	URL     string
 	Tail    string // the end of the log of the task, or of its review
 }
@@ -84,13 +79,12 @@ type todo struct {
 }
 
 // todos lists what a plan waits for that only a person can do.
-func (s *Server) todos(r *http.Request, snap *gitstore.Snapshot, state *plan.State) (all []todo, err error) {
-	waits, err := s.Waits(r.Context(), snap, state)
-	for _, w := range waits {
-		on := state.Subject(w.Task)
+func todos(p *readmodel.Plan) (all []todo) {
+	for _, w := range slices.Concat(p.Waits, p.Asks) {
+		on := p.State.Subject(w.Task)
 		all = append(all, todo{Wait: w, On: on.TaskID, Title: plain.Line(on.Title)})
 	}
-	return all, err
+	return all
 }
 
 // recentEvent is the newest event of a task that something happened to lately.
@@ -125,22 +119,22 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	p = &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, Status: state.Root().Status,
-		TopTask: snap.Plan.TopTask}
-	p.Past = at
-	p.Done, p.Total = state.Progress()
-	p.Unread = state.Unread()
-	days, err := s.Days()
+	p = &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, TopTask: snap.Plan.TopTask}
+	if p.Past = at; at != nil {
+		p.Seen = readmodel.Of(state, nil)
+	} else if p.Seen, err = s.Read(r.Context(), snap); err != nil {
+		return nil, nil, err
+	} else {
+		state = p.Seen.State
+	}
+	weights, err := s.Weights()
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Critical, p.Days, p.Assumed = graph.CriticalPath(state, days)
+	p.Critical, p.Days, p.Assumed = graph.CriticalPath(state, weights.Days)
 	critical := map[plan.TaskID]bool{}
 	for _, id := range p.Critical {
 		critical[id] = true
-	}
-	if p.landings, err = export.Standing(r.Context(), s.Store, snap); err != nil {
-		return nil, nil, err
 	}
 	changes, documents, open := export.Kinds(state)
 	p.Changes, p.Documents, p.Open = changes, documents || !changes, len(open)
@@ -149,38 +143,24 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 	for _, id := range folded {
 		isFolded[plan.TaskID(id)] = true
 	}
-	p.Rows = rows{page: p.page, state: state, critical: critical, landings: p.landings, folded: isFolded}.below(
+	p.Rows = rows{page: p.page, seen: p.Seen, critical: critical, folded: isFolded}.below(
 		state.Plan.RootTaskID, map[plan.TaskID]bool{})
 	p.Classes, p.Shape = tallies(state), s.shape(state)
 	if p.Many {
 		p.Fold = strings.Join(folded, ",")
 	}
-	if p.Notes, err = s.notes(r.Context(), snap, ""); err != nil {
+	if p.Notes, err = export.Notes(r.Context(), s.Store, snap, mostNotes); err != nil {
 		return nil, nil, err
 	}
+	slices.Reverse(p.Notes)
 	if p.Team, err = s.team(r.Context(), snap, state); err != nil {
 		return nil, nil, err
 	}
 	if at != nil {
 		return p, state, nil
 	}
-	if s.Waits != nil {
-		if p.Waits, err = s.todos(r, snap, state); err != nil {
-			return nil, nil, err
-		}
-	}
-	p.Session, p.Ran = state.SessionStatus(), s.ranOf(snap.ID)
-	if p.Worth, err = s.worth(r.Context(), snap, state); err != nil {
-		return nil, nil, err
-	}
-	if p.Checklist, err = export.NewShelf(s.Store).Checklist(r.Context(), snap, state,
-		state.Leaves(snap.Plan.RootTaskID)); err != nil {
-		return nil, nil, err
-	}
-	if p.Recent, err = s.recent(r, snap, state); err != nil {
-		return nil, nil, err
-	}
-	p.Running, err = s.running(r, snap.ID, state)
+	p.Waits, p.Ran, p.Running = todos(p.Seen), s.ranOf(snap.ID), s.running(p.Seen)
+	p.Recent, err = s.recent(r, snap, state)
 	return p, state, err
 }
 
@@ -193,23 +173,21 @@ func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) 
 // rows makes the list of a plan's tasks.
 type rows struct {
 	page     page
-	state    *plan.State
+	seen     *readmodel.Plan
 	critical map[plan.TaskID]bool
-	landings map[plan.TaskID][]plan.Landing
 	folded   map[plan.TaskID]bool
 }
 
 // below are the tasks at and below one, in the plan's order; in a plan with a cycle they end at the second visit.
 func (l rows) below(id plan.TaskID, seen map[plan.TaskID]bool) []*row {
-	t := l.state.Tasks[id]
+	t := l.seen.Task(id)
 	if t == nil || seen[id] {
 		return nil
 	}
 	seen[id] = true
-	out := &row{TaskState: t, Class: graph.ClassOf(t.Status), Critical: l.critical[id], URL: l.page.TaskURL(id),
-		Counted: counted(t), Folded: l.folded[id],
-		Notes: l.state.Notes(t, export.LandingNotes(l.state, t, l.landings[id]), "")}
-	for _, c := range l.state.Children(id) {
+	out := &row{Task: t, Class: graph.ClassOf(t.Status), Critical: l.critical[id], URL: l.page.TaskURL(id),
+		Counted: counted(l.seen.State.Tasks[id]), Folded: l.folded[id]}
+	for _, c := range l.seen.State.Children(id) {
 		out.Children = append(out.Children, l.below(c, seen)...)
 	}
 	return []*row{out}
@@ -284,25 +262,21 @@ func (s *Server) recent(r *http.Request, snap *gitstore.Snapshot, state *plan.St
 	return all, err
 }
 
-// running lists the current work with the end of its log.
-func (s *Server) running(r *http.Request, id plan.ID, state *plan.State) ([]running, error) {
-	claims, err := s.Store.Claims(r.Context(), id)
-	if err != nil {
-		return nil, err
-	}
-	var all []running
-	for _, task := range state.Plan.Tasks {
-		c, ok := claims[task.TaskID]
-		if t := state.Tasks[task.TaskID]; !ok || t == nil || t.Status != plan.StatusInProgress {
-			continue
+// running lists the current work with the end of its log, in plan order, and the claims that nobody keeps.
+func (s *Server) running(p *readmodel.Plan) (all []running) {
+	for _, task := range p.State.Plan.Tasks {
+		for _, c := range p.Claims {
+			shown := p.State.Subject(task.TaskID)
+			if c.Task != task.TaskID || shown == nil || c.Why == "" && p.State.Tasks[c.Task].Status != plan.StatusInProgress {
+				continue
+			}
+			all = append(all, running{
+				Task: c.Task, Title: plain.Line(shown.Title), Agent: plain.Line(c.Agent), Started: c.Started, Why: c.Why,
+				URL: planURL(p.PlanID, "task", string(shown.TaskID)), Tail: s.tail(p.PlanID, shown.TaskID),
+			})
 		}
-		shown := state.Subject(task.TaskID)
-		all = append(all, running{
-			Task: task.TaskID, Title: plain.Line(shown.Title), Agent: plain.Line(c.Agent), Started: c.Started,
-			URL: planURL(id, "task", string(shown.TaskID)), Tail: s.tail(id, shown.TaskID),
-		})
 	}
-	return all, nil
+	return all
 }
 
 // tail is the end of a task's log, at most a few lines.
@@ -329,30 +303,25 @@ type liveDocument struct {
 
 type liveTask struct {
 	Class  graph.Class `json:"c"`
-	Status plan.Status `json:"s"`
+	Status string      `json:"s"` // in the page's language
 	Notes  string      `json:"n,omitempty"`
 }
 
-// liveTasks are the states of all tasks, with where they landed if that is given.
-func liveTasks(s *plan.State, landings map[plan.TaskID][]plan.Landing) map[plan.TaskID]liveTask {
+func liveTasks(lang string, p *readmodel.Plan) map[plan.TaskID]liveTask {
 	all := map[plan.TaskID]liveTask{}
-	for id, t := range s.Tasks {
-		var landed []string
-		if landings != nil {
-			landed = export.LandingNotes(s, t, landings[id])
-		}
-		all[id] = liveTask{graph.ClassOf(t.Status), t.Status, s.Notes(t, landed, "")}
+	for _, t := range p.Tasks {
+		all[t.TaskID] = liveTask{graph.ClassOf(t.Status), translate(lang, t.Status.String()), t.Line}
 	}
 	return all
 }
 
 // planLive is the plan's state for the page's script; ?at=COMMIT as it was.
 func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
-	p, state, err := s.planView(r)
+	p, _, err := s.planView(r)
 	if err != nil {
 		return err
 	}
-	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(state, p.landings), Critical: p.Critical,
+	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(languageOf(r), p.Seen), Critical: p.Critical,
 		Sections: map[string]string{}}
 	p.Here = planURL(p.Plan)
 	for _, name := range []string{"summary", "waits", "running", "recent", "checklist", "waiting", "decisions", "noted",

@@ -18,10 +18,11 @@ import (
 	"time"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/graph"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
 //go:embed static
@@ -42,12 +43,12 @@ type Options struct {
 	Commands func(ctx context.Context, args []string) Outcome
 	// State derives the current state of a plan, with the current work.
 	State func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error)
-	// Waits lists what a plan waits for that only a person can do; may be nil.
-	Waits func(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]engine.Wait, error)
+	// Read reads all that is seen of a plan now.
+	Read func(ctx context.Context, snap *gitstore.Snapshot) (*readmodel.Plan, error)
 	// Inbox lists what waits for a person in all plans, the oldest first; may be nil.
 	Inbox func(ctx context.Context) ([]engine.Item, error)
-	// Days is what estimates a task, also where the plan gives no estimate.
-	Days func() (graph.Days, error)
+	// Weights estimate a task where the plan gives no estimate.
+	Weights func() (estimate.Weights, error)
 	// Tail is the end of the output so far of the work on an ACTION, or of its review; nil if unknown.
 	Tail func(id plan.ID, task plan.TaskID) []byte
 }

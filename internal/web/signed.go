@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -16,19 +15,6 @@ type signed struct {
 	By   string // the owner of the key; "" if none proves it
 	Why  string // why none does, or why an approval does not count anyway; "" under a policy without keys
 	Lost bool   // an approval that does not count
-}
-
-// worth is one word for how far a plan's approvals are signed, as in git wf status.
-func (s *Server) worth(ctx context.Context, snap *gitstore.Snapshot, state *plan.State) (string, error) {
-	policy, err := s.Store.Policy(ctx)
-	if err != nil {
-		return "", err
-	}
-	evidence, err := export.Prove(ctx, s.Store, snap, policy)
-	if err != nil {
-		return "", err
-	}
-	return evidence.Worth(state), nil
 }
 
 // signEvents finds out who signed each of the events; known is false under a policy without keys, which proves nothing.

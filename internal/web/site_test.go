@@ -13,11 +13,12 @@ import (
 	"testing"
 	"time"
 
+	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/graph"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 	"gitwf/internal/repotest"
 )
 
@@ -68,8 +69,8 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	s := &site{Repo: repotest.New(t), t: t}
 	s.Begin(sitePlan)
 	o := Options{
-		Days:  func() (graph.Days, error) { return estimate.Weights{Base: 1}.Days, nil },
-		Store: s.Store, Now: func() time.Time { return repotest.Now.Add(time.Hour) },
+		Weights: func() (estimate.Weights, error) { return estimate.Weights{Base: 1}, nil },
+		Store:   s.Store, Now: func() time.Time { return repotest.Now.Add(time.Hour) },
 		Reopen: func(ctx context.Context) (*gitstore.Store, error) { return gitstore.Open(ctx, s.Dir) },
 		State: func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error) {
 			claims, err := s.Store.Claims(ctx, snap.ID)
@@ -78,6 +79,19 @@ func newSite(t *testing.T, change func(*Options)) *site {
 		Inbox: func(context.Context) ([]engine.Item, error) {
 			return []engine.Item{{Plan: "WFS-site", On: "PAGE-1", Title: "<script>alert(1)</script>", Asks: engine.ActReview,
 				Since: repotest.Now, Wait: engine.Wait{Task: "CHECK-PAGE-1", Text: "<img src=x> \x1b[31m", Act: engine.ActReview}}}, nil
+		},
+		Read: func(ctx context.Context, snap *gitstore.Snapshot) (*readmodel.Plan, error) {
+			trust, err := engine.OpenTrust(t.TempDir())
+			if err != nil {
+				return nil, err
+			}
+			policy, err := s.Store.Policy(ctx)
+			if err != nil {
+				return nil, err
+			}
+			agents := agent.NewSet(func() (agent.Settings, error) { return agent.Settings{}, nil }, nil)
+			return readmodel.Reader{Engine: &engine.Engine{Store: s.Store, Trust: trust, Agents: agents, Policy: policy.Policy,
+				Now: func() time.Time { return repotest.Now.Add(time.Hour) }}}.Read(ctx, snap)
 		},
 		Commands: func(_ context.Context, args []string) Outcome {
 			s.mu.Lock()

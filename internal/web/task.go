@@ -2,20 +2,23 @@ package web
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/readmodel"
 )
 
 type taskPage struct {
 	page
 	*plan.TaskState
-	documents
+	Seen      *readmodel.Detail
+	Versions  []version // newest first
+	Problems  []string  // records that can't be read: a foreign ref may hold anything
 	CheckTask *plan.TaskState
 	Inputs    []*plan.TaskState
 	Consumers []*plan.TaskState
@@ -31,9 +34,7 @@ type taskPage struct {
 	Rubric    *plan.Rubric
 	Notes     []string // its round, the seats that have spoken, a warning
 	Reviewers []string
-	Seats     []seat      // of the reviewers, on the newest version
 	Vacant    []string    // seats that a person may take
-	PlanNotes []plan.Note // that came with its records, newest first
 	Days      float64     // of its estimate
 	Assumed   bool        // by the rule
 	Claim     *plan.Claim // who works on the task, or on its CHECK
@@ -67,25 +68,24 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, p.TaskURL(on.TaskID), http.StatusSeeOther) // a CHECK's records are its target's
 		return nil
 	}
-	p.documents = s.documents(r.Context(), snap, state, t.TaskID)
+	p.Seen, err = readmodel.ReadTask(r.Context(), s.Store, snap, state, t, s.Weights)
+	if err != nil {
+		p.Problems = strings.Split(plain.Text(err.Error()), "\n")
+	}
+	slices.Reverse(p.Seen.Tries)
+	slices.Reverse(p.Seen.Notes)
+	p.versions(r.Context(), s.Store, snap)
 	if err := s.signReviews(r.Context(), snap, t.TaskID, p.Versions); err != nil {
 		p.Problems = append(p.Problems, plain.Line(err.Error()))
 	}
 	p.bind(state)
-	if p.PlanNotes, err = s.notes(r.Context(), snap, t.TaskID); err != nil {
-		p.Problems = append(p.Problems, plain.Line(err.Error()))
-	}
 	if t.NodeType == plan.Action {
 		p.judge(state)
-		days, err := s.Days()
+		weights, err := s.Weights()
 		if err != nil {
 			return err
 		}
-		p.Days, p.Assumed = days(t.Task)
-		stale, err := export.Stale(r.Context(), s.Store, snap, state)
-		if err == nil {
-			p.Stale = stale[t.TaskID]
-		}
+		p.Days, p.Assumed = weights.Days(t.Task)
 	}
 	p.Abandons = t.NodeType != plan.Check && t.TaskID != state.Plan.RootTaskID && t.Status != plan.StatusAbandoned &&
 		t.Status != plan.StatusDone && !t.Planning()
@@ -100,17 +100,16 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 	if p.Session = state.SessionStatus(); p.Session == plan.SessionCompleted {
 		p.Token = "" // nothing is added to it
 	}
-	if s.Waits != nil {
-		waits, err := s.todos(r, snap, state)
-		if err != nil {
-			return err
-		}
-		for _, w := range waits {
-			if w.On == t.TaskID {
-				p.Waits = append(p.Waits, w)
-				p.Due = p.Due || w.Act == engine.ActSubmit
-				p.Outdated = p.Outdated || w.Act == engine.ActHolds
-			}
+	now, err := s.Read(r.Context(), snap)
+	if err != nil {
+		return err
+	}
+	p.Stale = now.Task(t.TaskID).Stale
+	for _, w := range todos(now) {
+		if w.On == t.TaskID {
+			p.Waits = append(p.Waits, w)
+			p.Due = p.Due || w.Act == engine.ActSubmit
+			p.Outdated = p.Outdated || w.Act == engine.ActHolds
 		}
 	}
 	if p.Submits = p.May() && t.DeliverableSpec != nil && p.Idle == "" && (p.Due || p.Outdated || mayHandIn(t)); p.Submits && !t.Changes() {
@@ -118,11 +117,7 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	running, err := s.running(r, snap.ID, state)
-	if err != nil {
-		return err
-	}
-	for _, one := range running {
+	for _, one := range s.running(now) {
 		if one.Task == t.TaskID || p.CheckTask != nil && one.Task == p.CheckTask.TaskID {
 			p.Claim, p.Tail = &plan.Claim{Task: one.Task, Agent: one.Agent, Started: one.Started}, one.Tail
 		}
@@ -171,7 +166,10 @@ func (p *taskPage) bind(s *plan.State) {
 // judge finds out what a review of the task is about, and what a person can do.
 func (p *taskPage) judge(s *plan.State) {
 	p.CheckTask = s.CheckOf(p.TaskID)
-	p.seat(s)
+	p.Vacant = s.OpenSeats(p.TaskID)
+	if len(p.Vacant) > 0 && len(s.Reviewers(p.TaskID)) > len(p.Seen.Seats) {
+		p.Vacant = append([]string{""}, p.Vacant...) // a person may review without a seat, too
+	}
 	p.MinScore, p.Quorum, p.Reviewers = s.MinScore(p.TaskID), s.Quorum(p.TaskID), s.Reviewers(p.TaskID)
 	p.Rubric, p.Notes = s.RubricOf(p.TaskID), s.StandingNotes(p.TaskState)
 	for _, c := range p.AcceptanceCriteria {
@@ -188,11 +186,8 @@ func (p *taskPage) judge(s *plan.State) {
 	}
 	p.Blocked = p.Status == plan.StatusWaitingExternal || p.CheckTask != nil &&
 		p.CheckTask.Status == plan.StatusWaitingExternal
-	for i := range p.Questions {
-		if p.Questions[i].Answer == nil {
-			p.Asks = &p.Questions[i]
-			break
-		}
+	if i := slices.IndexFunc(p.Seen.Questions, func(q export.Asked) bool { return q.Answer == nil }); i >= 0 {
+		p.Asks = &p.Seen.Questions[i]
 	}
 	if p.Asks == nil && p.Status == plan.StatusWaitingInput {
 		for _, req := range p.Requires {
@@ -213,12 +208,6 @@ func (p *taskPage) take(results []plan.CriterionResult) {
 func (p *taskPage) Reviewable() bool {
 	return p.May() && p.Candidate != nil && p.Status != plan.StatusAbandoned && !p.Planning()
 }
-
-// Took is how long the work on a version took.
-func (v version) Took() time.Duration { return time.Duration(v.Artifact.DurationMS) * time.Millisecond }
-
-// Took is how long an attempt took.
-func (a attempt) Took() time.Duration { return time.Duration(a.DurationMS) * time.Millisecond }
 
 // Names are the files that a task declares.
 func (p *taskPage) Names() string {

@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
-	"slices"
 	"strings"
 
 	"gitwf/internal/export"
@@ -106,16 +104,5 @@ func (s *Server) tell(ctx context.Context, snap *gitstore.Snapshot, moments []mo
 	return nil
 }
 
-// rated is what a review's score was computed from, in a few words.
-func rated(r plan.Review) string {
-	if r.Rubric == nil || len(r.Ratings) == 0 {
-		return ""
-	}
-	var all []string
-	for _, name := range slices.Sorted(slices.Values(r.Rubric.Names())) {
-		if n := r.Ratings[name]; n != nil {
-			all = append(all, fmt.Sprintf("%s %g", name, *n))
-		}
-	}
-	return strings.Join(all, ", ")
-}
+// mostNotes is how many notes a page shows, the newest.
+const mostNotes = 200
