@@ -121,3 +121,10 @@ func answer(o engine.Origin) string {
 	}
 	return "not committed yet"
 }
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
