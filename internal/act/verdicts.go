@@ -126,25 +126,12 @@ func unfit(p schema.Problem) string {
 	if len(p.At) > 0 {
 		at = plain.Line(strings.Join(p.At, "."))
 	}
-	want := p.Schema
 	switch p.Keyword {
 	case schema.Required:
 		return fmt.Sprintf("%s: lacks %s", at, strings.Join(p.Names, ", "))
 	case schema.Additional:
 		return fmt.Sprintf("%s: has the unknown field %s; known are %s", at, plain.Line(strings.Join(p.Names, ", ")),
-			strings.Join(want.Fields(), ", "))
-	case schema.Type:
-		return fmt.Sprintf("%s: is %s, expected %s", at, schema.TypeOf(p.Got), strings.Join(want.Type, " or "))
-	case schema.Enum:
-		var words []string
-		for _, w := range want.Enum {
-			words = append(words, fmt.Sprint(w))
-		}
-		return fmt.Sprintf("%s: is %s, expected one of %s", at, plain.Quote(fmt.Sprint(p.Got)), strings.Join(words, ", "))
-	case schema.Const:
-		return fmt.Sprintf("%s: is %s, expected %v", at, plain.Quote(fmt.Sprint(p.Got)), want.Const)
-	case schema.Pattern:
-		return fmt.Sprintf("%s: is %s, expected a version, such as v1", at, plain.Quote(fmt.Sprint(p.Got)))
+			strings.Join(p.Schema.Fields(), ", "))
 	}
-	return fmt.Sprintf("%s: does not keep %s", at, p.Keyword)
+	return fmt.Sprintf("%s: is %s, expected %s", at, p.Found(), p.Expected())
 }

@@ -154,7 +154,7 @@ func TestReadVerdicts(t *testing.T) {
 		"another mode":    {verdictsOf("whole"), `mode: is "whole", expected one of milestone, single, partial, investigate`},
 		"another cause":   {verdictsOf("milestone", one("DEV-1", "v1", "REJECTED", `"cause": "weather",`)), "expected one of implementation, test, request"},
 		"no version":      {verdictsOf("milestone", one("DEV-1", "latest", "APPROVED", "")), `is "latest", expected a version`},
-		"a later format":  {strings.Replace(verdictsOf("milestone"), `: 1`, `: 2`, 1), `schema_version: is "2", expected 1`},
+		"a later format":  {strings.Replace(verdictsOf("milestone"), `: 1`, `: 2`, 1), `schema_version: is 2, expected 1`},
 		"a list":          {"[]", "is array, expected object"},
 		"deep":            {strings.Repeat("[", 1000), "is no JSON document"},
 		"long":            {strings.Repeat(" ", 1<<20) + "{}", "at most 1048576 are read"},

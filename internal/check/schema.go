@@ -115,8 +115,12 @@ func findings(name string, problems []schema.Problem) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s does not keep the schema, in %s", name, plain.Count(len(problems), "place"))
 	for i, p := range problems {
+		found := p.Found()
+		if p.Keyword == schema.Type {
+			found = schema.Short(p.Got) // the value tells its maker more than its type
+		}
 		line := fmt.Sprintf("\n%s: expected %s, found %s", plain.Line(p.Place()), plain.Line(p.Expected()),
-			plain.Line(p.Found()))
+			plain.Line(found))
 		if more := len(problems) - i; i == mostFindings || b.Len()+len(line) > maxEvidence-40 {
 			fmt.Fprintf(&b, "\nand %d more", more)
 			break

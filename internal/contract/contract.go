@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/schema"
 )
 
 // replyVersion is the schema_version of replies.
@@ -76,7 +78,7 @@ type estimate struct {
 // *Violation; any other error says that want makes no sense.
 func Parse(want Want, text []byte) (Reply, error) {
 	if len(want.Role.Results()) == 0 {
-		return Reply{}, fmt.Errorf("parse a reply: unknown role %s", shown(string(want.Role)))
+		return Reply{}, fmt.Errorf("parse a reply: unknown role %s", plain.Quote(string(want.Role)))
 	}
 	object, v := extract(text)
 	if v == nil {
@@ -113,19 +115,19 @@ func checkEnvelope(role Role, object map[string]any) *Violation {
 			ExampleFix: `"schema_version": 1`}
 	case float64:
 		if version != replyVersion {
-			return &Violation{Code: codeWrongVersion, JSONPath: "$.schema_version", Expected: "1", Actual: shownValue(version),
+			return &Violation{Code: codeWrongVersion, JSONPath: "$.schema_version", Expected: "1", Actual: schema.Short(version),
 				ExampleFix: `"schema_version": 1`}
 		}
 	default:
 		return &Violation{Code: codeWrongType, JSONPath: "$.schema_version", Expected: "the number 1",
-			Actual: shownValue(version), ExampleFix: `"schema_version": 1`}
+			Actual: schema.Short(version), ExampleFix: `"schema_version": 1`}
 	}
 	result, ok := object[keyResult].(string)
 	if !ok || !slices.Contains(allowed, result) {
 		return &Violation{
 			Code: codeWrongResult, JSONPath: "$." + keyResult, Expected: "for the role " + role.Env() + " one of " +
 				some(allowed),
-			Actual: shownValue(object[keyResult]), ExampleFix: `"` + keyResult + `": "` + allowed[0] + `"`,
+			Actual: schema.Short(object[keyResult]), ExampleFix: `"` + keyResult + `": "` + allowed[0] + `"`,
 		}
 	}
 	return nil

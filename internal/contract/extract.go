@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/document"
+	"gitwf/internal/plain"
 )
 
 // maxReply is the most that a reply may take, in bytes. Larger deliverables are written to WF_OUT.
@@ -256,5 +257,5 @@ func snippet(s string) string {
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")
 	}
-	return shown(s)
+	return plain.Quote(s)
 }

@@ -59,11 +59,11 @@ func (j *judge) file(f map[string]any, at string) File {
 	file.Executable, _ = f["executable"].(bool)
 	var invalid *relpath.Error
 	if errors.As(relpath.Check(file.Path), &invalid) {
-		j.add(codeBadPath, at+".path", "a path that "+invalid.Rule, shown(file.Path), `"path": "docs/report.md"`)
+		j.add(codeBadPath, at+".path", "a path that "+invalid.Rule, plain.Quote(file.Path), `"path": "docs/report.md"`)
 	}
 	data, ok := content(f)
 	if !ok {
-		j.add(codeBadEncoding, at+".content", "base64 of RFC 4648, section 4, with its padding", shown(str(f, "content")),
+		j.add(codeBadEncoding, at+".content", "base64 of RFC 4648, section 4, with its padding", plain.Quote(str(f, "content")),
 			`"content": "aGVsbG8K", "encoding": "base64"`)
 	}
 	file.Content = data
@@ -86,7 +86,7 @@ func (j *judge) collisions(files []File) {
 		seen[key] |= isFile
 		if clash {
 			j.add(codeDuplicatePath, fmt.Sprintf("$.files[%d].path", i),
-				"paths that differ in more than upper and lower case, none of them both file and directory", shown(f.Path),
+				"paths that differ in more than upper and lower case, none of them both file and directory", plain.Quote(f.Path),
 				"give each file a path of its own")
 		}
 	}
@@ -102,7 +102,7 @@ func (j *judge) planFile(files []File) {
 	}
 	var paths []string
 	for _, f := range files {
-		paths = append(paths, shown(f.Path))
+		paths = append(paths, plain.Quote(f.Path))
 	}
 	j.add(codeBadPath, "$.files", "exactly one file, "+planYAML+" or "+planJSON, some(paths),
 		`"files": [{"path": "plan.yaml", "content": "..."}]`)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/plain"
 )
 
 // Limits of a JSON value: far more than a reply needs, little enough for hostile ones.
@@ -62,13 +63,13 @@ func (s *scanner) violation(f *document.Fault) *Violation {
 	v := &Violation{Code: known.code, Expected: known.expected, Actual: found}
 	switch f.Problem {
 	case document.NoColon:
-		v.Expected = fmt.Sprintf(known.expected, shown(f.Subject))
+		v.Expected = fmt.Sprintf(known.expected, plain.Quote(f.Subject))
 	case document.TooManyValues, document.TooManyFields, document.TooDeep:
 		v.Actual = "more"
 	case document.DuplicateKey:
-		v.Actual = "a second " + shown(f.Subject)
+		v.Actual = "a second " + plain.Quote(f.Subject)
 	case document.OutOfRange:
-		v.Actual = shown(f.Subject)
+		v.Actual = plain.Quote(f.Subject)
 	case document.HalfPair:
 		v.Actual = "one half"
 	}

@@ -80,7 +80,7 @@ func (j *judge) concerns(list []map[string]any) []plan.Note {
 		at := fmt.Sprintf("$.concerns[%d]", i)
 		concern := plan.Note{TaskID: plan.TaskID(str(c, "task_id")), Text: j.required(c, "text", at)}
 		if !concern.TaskID.Valid() {
-			j.add(codeUnknownID, at+".task_id", "the id of a task", shown(string(concern.TaskID)), `"task_id": "TEST-1"`)
+			j.add(codeUnknownID, at+".task_id", "the id of a task", plain.Quote(string(concern.TaskID)), `"task_id": "TEST-1"`)
 		}
 		concerns = append(concerns, concern)
 	}
@@ -95,9 +95,9 @@ func (j *judge) needs(list []map[string]any) []need {
 		need := need{Name: j.name(n, "name", at), Question: j.required(n, "question", at), Kind: str(n, "kind")}
 		if len(plan.EscapeName(need.Name)) > maxEscapedName {
 			j.add(codeTooLarge, at+".name", fmt.Sprintf("a name of at most %d bytes as a file's name", maxEscapedName),
-				shown(need.Name), `"name": "product_spec"`)
+				plain.Quote(need.Name), `"name": "product_spec"`)
 		}
-		j.unique(names, relpath.Fold(need.Name), at+".name", shown(need.Name))
+		j.unique(names, relpath.Fold(need.Name), at+".name", plain.Quote(need.Name))
 		need.Options, need.RecommendedOptionID = j.options(n, need.Kind, at)
 		needs = append(needs, need)
 	}
@@ -112,7 +112,7 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 	recommended = str(n, "recommended_option_id")
 	if kind != plan.AskChoice {
 		if len(list) > 0 || recommended != "" {
-			j.add(codeContradiction, at+".kind", `"choice" where there are options`, shown(kind), `"kind": "choice"`)
+			j.add(codeContradiction, at+".kind", `"choice" where there are options`, plain.Quote(kind), `"kind": "choice"`)
 		}
 		return nil, ""
 	}
@@ -121,12 +121,12 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 	for i, o := range list {
 		path := fmt.Sprintf("%s.options[%d]", at, i)
 		option := plan.Option{OptionID: j.name(o, "option_id", path), Description: j.required(o, "description", path)}
-		j.unique(ids, option.OptionID, path+".option_id", shown(option.OptionID))
+		j.unique(ids, option.OptionID, path+".option_id", plain.Quote(option.OptionID))
 		options = append(options, option)
 		known = append(known, option.OptionID)
 	}
 	if recommended != "" && !ids[recommended] {
-		j.add(codeUnknownID, at+".recommended_option_id", "one of "+some(known), shown(recommended),
+		j.add(codeUnknownID, at+".recommended_option_id", "one of "+some(known), plain.Quote(recommended),
 			`"recommended_option_id": "`+known[0]+`"`)
 	}
 	return options, recommended
@@ -208,10 +208,10 @@ func (j *judge) rulings(list []map[string]any, r *Reply) failures {
 		ruling := ruling{ID: id, Pass: pass, Evidence: j.required(c, "evidence", at)}
 		k := slices.IndexFunc(j.want.Criteria, func(k plan.Criterion) bool { return k.ID == id })
 		if k < 0 {
-			j.add(codeUnknownID, at+".id", "one of "+some(j.manual()), shown(id), "leave out what is no criterion of the task")
+			j.add(codeUnknownID, at+".id", "one of "+some(j.manual()), plain.Quote(id), "leave out what is no criterion of the task")
 			continue
 		}
-		j.unique(seen, id, at+".id", shown(id))
+		j.unique(seen, id, at+".id", plain.Quote(id))
 		byID[id] = ruling
 		if !pass {
 			failed.any = true
@@ -256,10 +256,10 @@ func (j *judge) estimates(list []map[string]any) []estimate {
 			continue // the agent was shown the whole plan
 		}
 		if !known[plan.TaskID(id)] {
-			j.add(codeUnknownID, at+".task_id", "one of "+some(names), shown(id), "leave out what is no leaf of the plan")
+			j.add(codeUnknownID, at+".task_id", "one of "+some(names), plain.Quote(id), "leave out what is no leaf of the plan")
 			continue
 		}
-		j.unique(seen, id, at+".task_id", shown(id))
+		j.unique(seen, id, at+".task_id", plain.Quote(id))
 		days, _ := e["estimated_person_days"].(float64)
 		pass, _ := e["one_shot_pass"].(bool)
 		estimates = append(estimates, estimate{plan.TaskID(id), days, pass, j.required(e, "why", at)})
@@ -279,7 +279,7 @@ func (j *judge) unique(seen map[string]bool, key, path, actual string) {
 func (j *judge) required(m map[string]any, key, at string) string {
 	s := str(m, key)
 	if !strings.ContainsFunc(s, readable) {
-		j.add(codeBadValue, at+"."+key, "a text that says something", shown(s), `"`+key+`": "..."`)
+		j.add(codeBadValue, at+"."+key, "a text that says something", plain.Quote(s), `"`+key+`": "..."`)
 	}
 	return text(s)
 }
@@ -296,7 +296,7 @@ func (j *judge) name(m map[string]any, key, at string) string {
 		return unicode.Is(unicode.Cf, c)
 	}) {
 		j.add(codeBadValue, at+"."+key, "a name on one line, without control or invisible characters, with single spaces",
-			shown(str(m, key)), `"`+key+`": "product_spec"`)
+			plain.Quote(str(m, key)), `"`+key+`": "product_spec"`)
 	}
 	return s
 }

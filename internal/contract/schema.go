@@ -4,12 +4,10 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
-	"gitwf/internal/plain"
 	"gitwf/internal/schema"
 )
 
@@ -60,10 +58,10 @@ type translator struct {
 }
 
 func (t *translator) add(p schema.Problem) {
-	at, want := p.At, p.Schema
+	at := p.At
 	v := &Violation{
-		Code: codeBadValue, Schema: strings.TrimPrefix(want.Location, schemaBase), JSONPath: jsonPath(at),
-		ExampleFix: example(at, t.root),
+		Code: codeBadValue, Schema: strings.TrimPrefix(p.Schema.Location, schemaBase), JSONPath: jsonPath(at),
+		Expected: p.Expected(), Actual: p.Found(), ExampleFix: example(at, t.root),
 	}
 	switch p.Keyword {
 	case schema.Required:
@@ -74,38 +72,19 @@ func (t *translator) add(p schema.Problem) {
 		}
 		return
 	case schema.Additional:
-		t.found = append(t.found, &Violation{
-			codeUnknownField, v.Schema, v.JSONPath, "no fields but " + strings.Join(t.root.At(at).Fields(), ", "),
-			quoted(p.Names), "leave out " + quoted(p.Names), nil,
-		})
-		return
+		v.Code, v.Expected = codeUnknownField, "no fields but "+strings.Join(t.root.At(at).Fields(), ", ")
+		v.ExampleFix = "leave out " + v.Actual
 	case schema.Type:
-		v.Code, v.Expected, v.Actual = codeWrongType, strings.Join(want.Type, " or "), schema.TypeOf(p.Got)
-	case schema.Enum:
-		v.Expected, v.Actual = "one of "+values(want.Enum), shownValue(p.Got)
-	case schema.MinLength:
-		v.Expected, v.Actual = "a text that says something", "an empty one"
+		v.Code = codeWrongType
 	case schema.MaxLength:
-		v.Code, v.Expected, v.Actual = codeTooLarge, "at most "+plain.Count(*want.MaxLength, "character"),
-			plain.Count(p.Len, "character")
-	case schema.MinItems:
-		v.Expected, v.Actual = "at least "+plain.Count(*want.MinItems, "item"), plain.Count(p.Len, "item")
+		v.Code = codeTooLarge
 	case schema.MaxItems:
-		v.Code, v.Expected, v.Actual = codeTooLarge, "at most "+plain.Count(*want.MaxItems, "item"),
-			plain.Count(p.Len, "item")
-		if *want.MaxItems == 0 {
+		v.Code = codeTooLarge
+		if *p.Schema.MaxItems == 0 {
 			t.foreign(v)
 		}
 	case schema.Pattern:
 		t.foreign(v) // the only pattern is that of a blank
-	case schema.Minimum:
-		v.Expected, v.Actual = "at least "+decimal(*want.Minimum), decimal(p.Got)
-	case schema.Above:
-		v.Expected, v.Actual = "more than "+decimal(*want.Above), decimal(p.Got)
-	case schema.Maximum:
-		v.Expected, v.Actual = "at most "+decimal(*want.Maximum), decimal(p.Got)
-	default:
-		v.Expected, v.Actual = "what the schema says", constant(want.Const)
 	}
 	t.found = append(t.found, v)
 }
@@ -128,51 +107,6 @@ func jsonPath(location []string) string {
 		}
 	}
 	return b.String()
-}
-
-func values(all []any) string {
-	var out []string
-	for _, v := range all {
-		if v != nil {
-			out = append(out, shownValue(v))
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-func quoted(names []string) string {
-	var out []string
-	for _, n := range names {
-		out = append(out, shown(n))
-	}
-	return some(out)
-}
-
-// shownValue is a JSON value in a message.
-func shownValue(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "nothing"
-	case string:
-		return shown(v)
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "a list"
-	}
-	return fmt.Sprint(v)
-}
-
-func decimal(number any) string {
-	f, _ := schema.Rat(number).Float64()
-	return fmt.Sprint(f)
-}
-
-func constant(want any) string {
-	if text, ok := want.(string); ok {
-		return "value must be '" + text + "'"
-	}
-	return fmt.Sprint("value must be ", want)
 }
 
 // example shows a field with the schema's own example for it; of a list, with the examples of an item's fields.

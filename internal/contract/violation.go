@@ -2,9 +2,7 @@ package contract
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -108,23 +106,10 @@ func (v *Violation) Feedback() string {
 		"\nSend the whole reply again, mended: one JSON object, and nothing before or after it.\n"
 }
 
-// shown quotes a value of a reply for a message: short, on one line, with nothing that a terminal would obey.
-func shown(s string) string {
-	const most = 60
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "..."
-	}
-	return strconv.Quote(plain.Text(s))
-}
-
 // some lists names, not all of them if they are many.
 func some(names []string) string {
-	const most = 20
 	if len(names) == 0 {
 		return "none"
 	}
-	if n := len(names); n > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(plain.Some(names, 20, func(name string) string { return name }), ", ")
 }

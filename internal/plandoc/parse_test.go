@@ -58,7 +58,7 @@ func TestBadInput(t *testing.T) {
 		{"no title", "missing-field", "tasks:\n  - {task_id: A-1, title: x}\n",
 			`title: is missing (for example title: "Release dossier")`},
 		{"no tasks", "missing-field", "title: x\n", "tasks: is missing"},
-		{"empty tasks", "bad-value", "title: x\ntasks: []\n", "p:2: tasks: has too few items (expected at least 1; found 0"},
+		{"empty tasks", "bad-value", "title: x\ntasks: []\n", "p:2: tasks: has too few items (expected at least 1 item; found 0"},
 		{"no task id", "missing-field", "title: x\ntasks:\n  - title: y\n",
 			`p:3: tasks[0].task_id: is missing (for example task_id: "IMPL-1")`},
 		{"unknown field", "unknown-field", task + "    dependson: [IMPL-2]\n",

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,40 +22,74 @@ func (p Problem) Place() string {
 	return b.String()
 }
 
+// Message says what is wrong, in words that follow a field's name.
+func (p Problem) Message() string {
+	switch p.Keyword {
+	case Type:
+		return "is of the wrong type"
+	case Required, Dependent:
+		return "is missing"
+	case MinItems:
+		return "has too few items"
+	case MaxItems:
+		return "has too many items"
+	case MinLength:
+		return "is empty"
+	case MaxLength:
+		return "is too long"
+	case Minimum, Above:
+		return "is too small"
+	case Maximum, Below:
+		return "is too large"
+	case Pattern:
+		if p.Schema.Pattern == nonBlank {
+			return "is empty"
+		}
+		return "does not have the right form"
+	}
+	return "has a value that is not allowed"
+}
+
+// nonBlank is the pattern of a text that says something.
+const nonBlank = `\S`
+
 // Expected says what would have fitted, in a few words.
 func (p Problem) Expected() string {
 	s := p.Schema
-	least := func(n *int, things string) string { return "at least " + strconv.Itoa(*n) + " " + things }
-	most := func(n *int, things string) string { return "at most " + strconv.Itoa(*n) + " " + things }
 	switch p.Keyword {
 	case Type:
 		return strings.Join(s.Type, " or ")
 	case Const:
-		return short(s.Const)
+		return Short(s.Const)
 	case Enum:
-		var all []string
-		for _, v := range s.Enum[:min(len(s.Enum), 10)] {
-			all = append(all, short(v))
-		}
-		return "one of " + strings.Join(all, ", ")
+		values := slices.DeleteFunc(slices.Clone(s.Enum), func(v any) bool { return v == nil })
+		return "one of " + strings.Join(plain.Some(values, 20, func(v any) string {
+			return strings.Trim(Short(v), `"`)
+		}), ", ")
 	case Required, Dependent:
 		return "the fields " + quoted(p.Names)
 	case Additional:
 		return "no other fields"
 	case MinItems:
-		return least(s.MinItems, "items")
+		return "at least " + plain.Count(*s.MinItems, "item")
 	case MaxItems:
-		return most(s.MaxItems, "items")
+		return "at most " + plain.Count(*s.MaxItems, "item")
 	case MinLength:
-		return least(s.MinLength, "characters")
+		return "at least " + plain.Count(*s.MinLength, "character")
 	case MaxLength:
-		return most(s.MaxLength, "characters")
+		return "at most " + plain.Count(*s.MaxLength, "character")
 	case MinProperties:
-		return least(s.MinProperties, "fields")
+		return "at least " + plain.Count(*s.MinProperties, "field")
 	case MaxProperties:
-		return most(s.MaxProperties, "fields")
+		return "at most " + plain.Count(*s.MaxProperties, "field")
 	case Pattern:
-		return "a text that matches " + short(s.Pattern)
+		switch {
+		case s.Title != "":
+			return s.Title
+		case s.Pattern == nonBlank:
+			return "a text"
+		}
+		return "a text that matches " + s.Pattern
 	case Minimum:
 		return "at least " + s.Minimum.String()
 	case Maximum:
@@ -89,6 +124,8 @@ func (p Problem) Expected() string {
 // Found says what is there, in a few words.
 func (p Problem) Found() string {
 	switch p.Keyword {
+	case Type:
+		return TypeOf(p.Got)
 	case Required, Dependent:
 		return "none of that name"
 	case Additional:
@@ -100,22 +137,18 @@ func (p Problem) Found() string {
 			return "what more than one says"
 		}
 	}
-	return short(p.Got)
+	return Short(p.Got)
 }
 
-// short is a value in at most some dozen letters.
-func short(v any) string {
+// Short shows a value in at most some dozen letters.
+func Short(v any) string {
 	switch v := v.(type) {
 	case []any:
 		return fmt.Sprintf("a list of %d", len(v))
 	case map[string]any:
 		return fmt.Sprintf("an object of %d fields", len(v))
 	case string:
-		const most = 60
-		if r := []rune(v[:min(len(v), 4*most)]); len(r) > most {
-			return strconv.Quote(string(r[:most]) + "...")
-		}
-		return strconv.Quote(v)
+		return plain.Quote(v)
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -124,6 +157,4 @@ func short(v any) string {
 	return string(text)
 }
 
-func quoted(names []string) string {
-	return strings.Join(plain.Some(names, 10, func(name string) string { return short(name) }), ", ")
-}
+func quoted(names []string) string { return strings.Join(plain.Some(names, 10, plain.Quote), ", ") }
