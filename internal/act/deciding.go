@@ -81,7 +81,8 @@ func (r *ruling) history() {
 	}
 	for _, field := range []string{"next_agent:", "reason:", "dev_plan:"} {
 		if !hasLine(lines, field) {
-			r.add("D10", "history_append", "lacks a line of its own", "a line that begins with "+field, "none", field+" ...")
+			r.add("D10", "history_append", "lacks a line of its own", "a line that begins with "+field,
+				"none", field+" ...")
 		}
 	}
 }
@@ -106,7 +107,8 @@ func (r *ruling) finish() {
 		r.add("D9", "next_agent", "the plan is not finished", "every task VERIFIED or abandoned",
 			strings.Join(stand, ", "), `"next_agent": "`+r.example()+`"`)
 	}
-	if r.x.Task != "" || r.x.TaskID != "" || r.x.Mode != "" || len(r.x.Answers) > 0 || r.x.DevPlan() != nil || r.asks() {
+	if r.x.Task != "" || r.x.TaskID != "" || r.x.Mode != "" || len(r.x.Answers) > 0 ||
+		r.x.DevPlan() != nil || r.asks() {
 		r.add("D9", "next_agent", "a decision that finishes does nothing else",
 			"no order, question, answer or plan beside it", "one of them", `"task": null, "dev_plan_next": null`)
 	}
@@ -126,7 +128,8 @@ func (r *ruling) asks() bool {
 
 // user is D8.
 func (r *ruling) user() {
-	const example = `"question": "Which?", "options": [{"option_id": "a", "description": "..."}, {"option_id": "b", "description": "..."}], "recommended_option_id": "a"`
+	const example = `"question": "Which?", "options": [{"option_id": "a", "description": "..."}, ` +
+		`{"option_id": "b", "description": "..."}], "recommended_option_id": "a"`
 	if r.x.Task != "" || r.x.TaskID != "" || r.x.Mode != "" {
 		r.add("D8", "task", "who asks the user orders nothing", "no task, task_id and mode", "an order", `"task": null`)
 	}
@@ -179,7 +182,8 @@ func (d Deciding) target(x Decision) plan.TaskID {
 		return x.TaskID
 	}
 	for _, id := range d.State.Held(d.Decider) {
-		if d.State.Tasks[id].Role == x.NextAgent && d.State.Orderable(d.Decider, id, modeOf(x.Mode), x.answered(id)) == "" {
+		if d.State.Tasks[id].Role == x.NextAgent && d.State.Orderable(d.Decider, id, modeOf(x.Mode),
+			x.answered(id)) == "" {
 			return id
 		}
 	}
@@ -335,7 +339,8 @@ func (r *ruling) partial(t *plan.TaskState, open, blocked []plan.TaskID, done in
 	case len(blocked) == 0:
 		r.add("D3", "mode", "nothing is blocked", "milestone", modePartial, milestone)
 	case done < p.Done:
-		r.add("D3", "mode", "too little is DONE for a part", fmt.Sprintf("at least %d", p.Done), fmt.Sprint(done), milestone)
+		r.add("D3", "mode", "too little is DONE for a part", fmt.Sprintf("at least %d", p.Done),
+			fmt.Sprint(done), milestone)
 	}
 	for _, id := range blocked {
 		if n := r.State.DecisionsSince(r.Decider, id); n < p.BlockedRounds {
@@ -344,7 +349,8 @@ func (r *ruling) partial(t *plan.TaskState, open, blocked []plan.TaskID, done in
 		}
 		for _, other := range r.State.Judged(t.TaskID) {
 			if r.State.Tasks[other].Status == plan.StatusDone && slices.Contains(r.State.Inputs(other), id) {
-				r.add("D3", "mode", string(other)+" depends on what is blocked", "parts that don't depend on each other",
+				r.add("D3", "mode", string(other)+" depends on what is blocked",
+					"parts that don't depend on each other",
 					string(id), milestone)
 			}
 		}
@@ -411,7 +417,8 @@ func (r *ruling) repeated(t *plan.TaskState) {
 	}
 	if !hasLine(strings.Split(r.x.HistoryAppend, "\n"), "root_cause_analysis:") {
 		r.add("D7", "history_append", fmt.Sprintf("%s failed %s %d times in a row", t.TaskID, failed, f.Times),
-			"a line that begins with root_cause_analysis:", "none", "root_cause_analysis: the spec contradicts the test")
+			"a line that begins with root_cause_analysis:", "none", "root_cause_analysis: the spec "+
+				"contradicts the test")
 	}
 }
 
@@ -428,7 +435,8 @@ func (r *ruling) answers() {
 		const example = `"answers": [{"task_id": "DEV-1", "question_id": "q1", "text": "..."}]`
 		switch {
 		case !slices.Contains(held, a.TaskID):
-			r.add("D8", path+".task_id", "is no task whose questions "+string(r.Decider)+" answers", "a task that it orders",
+			r.add("D8", path+".task_id", "is no task whose questions "+string(r.Decider)+" answers",
+				"a task that it orders",
 				plain.Quote(string(a.TaskID)), example)
 		case at < 0 || r.Questions[at].Answered || seen[key]:
 			r.add("D8", path+".question_id", "is no open question of "+string(a.TaskID), "an open question, once",
@@ -440,7 +448,8 @@ func (r *ruling) answers() {
 			func(o plan.Option) bool {
 				return o.OptionID == a.Text
 			}):
-			r.add("D8", path+".text", "is no option of the question", "the id of an option", plain.Quote(a.Text), example)
+			r.add("D8", path+".text", "is no option of the question", "the id of an option",
+				plain.Quote(a.Text), example)
 		}
 		seen[key] = true
 	}
@@ -496,7 +505,8 @@ func (d Deciding) Apply(x Decision, agent string) plan.ApplyDecision {
 		if q.Kind == plan.AskChoice {
 			answer = plan.Answer{OptionID: a.Text}
 		}
-		e.Answers = append(e.Answers, plan.AnswerQuestion{Task: a.TaskID, Number: a.number(), Question: q, Answer: answer})
+		e.Answers = append(e.Answers, plan.AnswerQuestion{Task: a.TaskID, Number: a.number(), Question: q,
+			Answer: answer})
 	}
 	return e
 }

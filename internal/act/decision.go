@@ -55,14 +55,16 @@ var parsedDecision = sync.OnceValues(func() (*schema.Schema, error) { return sch
 
 // decisionLine would pass as a document.
 const decisionLine = `{"next_agent":"dev","task_id":"DEV-1","reason":"the tests are there","history_append":` +
-	`"## Iteration 2:\nnext_agent: dev\nreason: the tests are there\ndev_plan: unchanged","task":"Make the tests pass.","dev_plan_next":null}`
+	`"## Iteration 2:\nnext_agent: dev\nreason: the tests are there\ndev_plan: unchanged",` +
+	`"task":"Make the tests pass.","dev_plan_next":null}`
 
 // ReadDecision reads a document: one JSON object on one line, with nothing before or after it. Its findings, of rule
 // D1, say what is wrong with it; then it says nothing.
 func ReadDecision(data []byte) (Decision, plan.Findings) {
 	d1 := func(path, message string) plan.Finding {
 		return plan.Finding{Code: "D1", Path: path, Message: message,
-			Expected: "one JSON object on one line, with the fields of a decision, and nothing else", Example: decisionLine}
+			Expected: "one JSON object on one line, with the fields of a decision, and " +
+				"nothing else", Example: decisionLine}
 	}
 	line := bytes.TrimSuffix(data, []byte("\n"))
 	if len(line) == 0 || line[0] != '{' || line[len(line)-1] != '}' || bytes.ContainsAny(line, "\r\n") {

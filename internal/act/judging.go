@@ -160,7 +160,8 @@ func (j Judging) least(id plan.TaskID) int {
 func (j Judging) results(x Verdict) []plan.CriterionResult {
 	t := j.State.Tasks[x.TaskID]
 	ran := slices.DeleteFunc(slices.Clone(j.Ran[x.TaskID]), func(r plan.CriterionResult) bool {
-		return slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool { return c.ID == r.ID && c.Manual() })
+		return slices.ContainsFunc(t.AcceptanceCriteria,
+			func(c plan.Criterion) bool { return c.ID == r.ID && c.Manual() })
 	})
 	return t.Results(ran, string(j.Judge),
 		func(c plan.Criterion) (result, evidence string) {
@@ -210,7 +211,8 @@ func (j Judging) Outcome(v Verdicts, by string, at time.Time) (reviews []plan.Re
 		r.Agent, r.CreatedAt = by, plan.Second(at)
 		reviews = append(reviews, r)
 		if r.Cause == CauseRequest {
-			text := fmt.Sprintf("%s finds a fault of the request in %s %s: %s", j.Judge, x.TaskID, x.ArtifactID, v.Summary)
+			text := fmt.Sprintf("%s finds a fault of the request in %s %s: %s", j.Judge, x.TaskID,
+				x.ArtifactID, v.Summary)
 			for _, s := range x.Suggestions {
 				text += "\n- " + s.Text
 			}

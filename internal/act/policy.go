@@ -100,7 +100,8 @@ func (d Deciding) question(reason, text string) Decision {
 	x.DecisionTitle, x.Question = fmt.Sprintf("Decision %d", d.Version), text+"\n"+reason
 	x.Options = []plan.Option{
 		{OptionID: "again", Description: "Try it once more"},
-		{OptionID: "change", Description: "I change the plan or the task (git wf plan --edit), or hand in a version (git wf submit)"},
+		{OptionID: "change", Description: "I change the plan or the task (git wf plan --edit), or hand in a " +
+			"version (git wf submit)"},
 	}
 	x.RecommendedOptionID = "change"
 	return x

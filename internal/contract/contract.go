@@ -115,7 +115,8 @@ func checkEnvelope(role Role, object map[string]any) *Violation {
 			ExampleFix: `"schema_version": 1`}
 	case float64:
 		if version != replyVersion {
-			return &Violation{Code: codeWrongVersion, JSONPath: "$.schema_version", Expected: "1", Actual: schema.Short(version),
+			return &Violation{Code: codeWrongVersion, JSONPath: "$.schema_version", Expected: "1",
+				Actual:     schema.Short(version),
 				ExampleFix: `"schema_version": 1`}
 		}
 	default:

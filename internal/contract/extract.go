@@ -23,7 +23,8 @@ const (
 func extract(data []byte) (map[string]any, *Violation) {
 	if len(data) > maxReply {
 		return nil, &Violation{
-			Code: codeTooLarge, Expected: fmt.Sprintf("at most %d bytes", maxReply), Actual: fmt.Sprintf("%d bytes", len(data)),
+			Code: codeTooLarge, Expected: fmt.Sprintf("at most %d bytes", maxReply),
+			Actual:     fmt.Sprintf("%d bytes", len(data)),
 			ExampleFix: "write large files to the directory that WF_OUT names, and leave files out",
 		}
 	}
@@ -193,8 +194,9 @@ func (s *scanner) broken(f *document.Fault) *Violation {
 	switch {
 	case !f.Begun && s.text[f.At] == '\\' && strings.Contains(group, escapedKey):
 		return &Violation{
-			Code: codeDoubleEncoded, Expected: "the object itself", ExampleFix: `{"schema_version": 1, "result_type": "NOOP"}`,
-			Actual: "an object with its quotes escaped, at " + place(s.text, s.pos),
+			Code: codeDoubleEncoded, Expected: "the object itself",
+			ExampleFix: `{"schema_version": 1, "result_type": "NOOP"}`,
+			Actual:     "an object with its quotes escaped, at " + place(s.text, s.pos),
 		}
 	case strings.Contains(group, keyResult):
 		return s.violation(f)

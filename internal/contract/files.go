@@ -28,7 +28,8 @@ func (j *judge) files(list []map[string]any) []File {
 	}
 	switch {
 	case len(list) == 0 && !j.want.FilesElsewhere:
-		j.add(codeMissingField, "$.files", "at least one file", "none", `"files": [{"path": "report.md", "content": "..."}]`)
+		j.add(codeMissingField, "$.files", "at least one file", "none",
+			`"files": [{"path": "report.md", "content": "..."}]`)
 		return nil
 	case len(list) == 0:
 		return nil
@@ -63,7 +64,8 @@ func (j *judge) file(f map[string]any, at string) File {
 	}
 	data, ok := content(f)
 	if !ok {
-		j.add(codeBadEncoding, at+".content", "base64 of RFC 4648, section 4, with its padding", plain.Quote(str(f, "content")),
+		j.add(codeBadEncoding, at+".content", "base64 of RFC 4648, section 4, with its padding",
+			plain.Quote(str(f, "content")),
 			`"content": "aGVsbG8K", "encoding": "base64"`)
 	}
 	file.Content = data
@@ -86,7 +88,8 @@ func (j *judge) collisions(files []File) {
 		seen[key] |= isFile
 		if clash {
 			j.add(codeDuplicatePath, fmt.Sprintf("$.files[%d].path", i),
-				"paths that differ in more than upper and lower case, none of them both file and directory", plain.Quote(f.Path),
+				"paths that differ in more than upper and lower case, none of them both file "+
+					"and directory", plain.Quote(f.Path),
 				"give each file a path of its own")
 		}
 	}

@@ -80,7 +80,8 @@ func (j *judge) concerns(list []map[string]any) []plan.Note {
 		at := fmt.Sprintf("$.concerns[%d]", i)
 		concern := plan.Note{TaskID: plan.TaskID(str(c, "task_id")), Text: j.required(c, "text", at)}
 		if !concern.TaskID.Valid() {
-			j.add(codeUnknownID, at+".task_id", "the id of a task", plain.Quote(string(concern.TaskID)), `"task_id": "TEST-1"`)
+			j.add(codeUnknownID, at+".task_id", "the id of a task", plain.Quote(string(concern.TaskID)),
+				`"task_id": "TEST-1"`)
 		}
 		concerns = append(concerns, concern)
 	}
@@ -112,7 +113,8 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 	recommended = str(n, "recommended_option_id")
 	if kind != plan.AskChoice {
 		if len(list) > 0 || recommended != "" {
-			j.add(codeContradiction, at+".kind", `"choice" where there are options`, plain.Quote(kind), `"kind": "choice"`)
+			j.add(codeContradiction, at+".kind", `"choice" where there are options`, plain.Quote(kind),
+				`"kind": "choice"`)
 		}
 		return nil, ""
 	}
@@ -142,7 +144,8 @@ func (j *judge) review(object map[string]any, r *Reply) {
 	failed := j.rulings(items(object, "criteria"), r)
 	for i, s := range items(object, "suggestions") {
 		at := fmt.Sprintf("$.suggestions[%d]", i)
-		said.Suggestions = append(said.Suggestions, plan.Suggestion{Priority: str(s, "priority"), Text: j.required(s, "text", at)})
+		said.Suggestions = append(said.Suggestions, plan.Suggestion{Priority: str(s, "priority"),
+			Text: j.required(s, "text", at)})
 	}
 	switch {
 	case said.Verdict == plan.Approved && len(failed.must) > 0:
@@ -150,7 +153,8 @@ func (j *judge) review(object map[string]any, r *Reply) {
 			failed.must[0]), string(plan.Approved), `"verdict": "REJECTED"`)
 	case said.Verdict == plan.Approved && said.Score < j.want.MinScore && !failed.any && len(said.Suggestions) == 0:
 		j.add(codeContradiction, "$.verdict",
-			fmt.Sprintf("a score of at least %d in a review that approves, or what would have to change in one that rejects",
+			fmt.Sprintf("a score of at least %d in a review that approves, or what would have to change in one "+
+				"that rejects",
 				j.want.MinScore), fmt.Sprintf("%s with %d", plan.Approved, said.Score),
 			`"verdict": "REJECTED", "suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
 	case said.Verdict == plan.Rejected && !failed.any && len(said.Suggestions) == 0:
@@ -184,7 +188,8 @@ func (j *judge) scored(object map[string]any, r *plan.Review) {
 		for _, name := range j.want.Rubric.Names() {
 			each = append(each, fmt.Sprintf("%q: %d", name, j.want.Rubric.Scale))
 		}
-		j.add(codeBadValue, "$.ratings", fmt.Sprintf("each dimension once, from 0 to %d, or null where it does not apply",
+		j.add(codeBadValue, "$.ratings", fmt.Sprintf("each dimension once, from 0 to %d, or null where it "+
+			"does not apply",
 			j.want.Rubric.Scale), text(err.Error()), `"ratings": {`+strings.Join(each, ", ")+`}`)
 	}
 }
@@ -208,7 +213,8 @@ func (j *judge) rulings(list []map[string]any, r *Reply) failures {
 		ruling := ruling{ID: id, Pass: pass, Evidence: j.required(c, "evidence", at)}
 		k := slices.IndexFunc(j.want.Criteria, func(k plan.Criterion) bool { return k.ID == id })
 		if k < 0 {
-			j.add(codeUnknownID, at+".id", "one of "+some(j.manual()), plain.Quote(id), "leave out what is no criterion of the task")
+			j.add(codeUnknownID, at+".id", "one of "+some(j.manual()), plain.Quote(id),
+				"leave out what is no criterion of the task")
 			continue
 		}
 		j.unique(seen, id, at+".id", plain.Quote(id))
@@ -256,7 +262,8 @@ func (j *judge) estimates(list []map[string]any) []estimate {
 			continue // the agent was shown the whole plan
 		}
 		if !known[plan.TaskID(id)] {
-			j.add(codeUnknownID, at+".task_id", "one of "+some(names), plain.Quote(id), "leave out what is no leaf of the plan")
+			j.add(codeUnknownID, at+".task_id", "one of "+some(names), plain.Quote(id),
+				"leave out what is no leaf of the plan")
 			continue
 		}
 		j.unique(seen, id, at+".task_id", plain.Quote(id))
@@ -295,7 +302,8 @@ func (j *judge) name(m map[string]any, key, at string) string {
 	if s != str(m, key) || s != plain.Line(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.Is(unicode.Cf, c)
 	}) {
-		j.add(codeBadValue, at+"."+key, "a name on one line, without control or invisible characters, with single spaces",
+		j.add(codeBadValue, at+"."+key, "a name on one line, without control or invisible characters, with "+
+			"single spaces",
 			plain.Quote(str(m, key)), `"`+key+`": "product_spec"`)
 	}
 	return s

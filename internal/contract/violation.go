@@ -45,9 +45,10 @@ const maxAlso = 9
 // Violation is one way in which a reply breaks the contract. Nothing of such a reply is used. Its texts are fit to be
 // printed, and short.
 type Violation struct {
-	Code       string       `json:"error_code"` // one of the Code constants
-	Schema     string       `json:"schema"`     // the part of the schema that is broken: reply.schema.json#/$defs/review
-	JSONPath   string       `json:"json_path"`  // $.criteria[2].evidence; $ for the reply as a whole
+	Code string `json:"error_code"` // one of the Code constants
+	// the part of the schema that is broken: reply.schema.json#/$defs/review
+	Schema     string       `json:"schema"`
+	JSONPath   string       `json:"json_path"` // $.criteria[2].evidence; $ for the reply as a whole
 	Expected   string       `json:"expected"`
 	Actual     string       `json:"actual"`
 	ExampleFix string       `json:"example_fix"`    // JSON that would pass at the place, or what to do

@@ -17,8 +17,8 @@ type JSON struct {
 	RawText  bool // takes line ends and tabs in strings, and the character NUL
 
 	// Mend makes the reader go on where it can, and is told of each place. Of duplicate fields the first counts; fields
-	// over the limit are left out; what is nested too deep becomes null; a number out of range becomes a string; NUL and
-	// half a surrogate pair become U+FFFD. It is told of comments, too. Without Mend each of these is a fault, and
+	// over the limit are left out; what is nested too deep becomes null; a number out of range becomes a string; NUL
+	// and half a surrogate pair become U+FFFD. It is told of comments, too. Without Mend each of these is a fault, and
 	// comments pass in silence.
 	Mend func(*Fault)
 }

@@ -16,8 +16,8 @@ import (
 const maxSettings = 1 << 20
 
 // ReadSettings reads a table of the user's, in YAML or JSON, into a struct with yaml tags. A field that the table lacks
-// keeps its value; one that the struct lacks is an error. Errors begin with the file's name and, where one is known, the
-// line.
+// keeps its value; one that the struct lacks is an error. Errors begin with the file's name and, where one is known,
+// the line.
 func ReadSettings(file string, data []byte, into any) error {
 	if len(data) > maxSettings {
 		return fmt.Errorf("%s: %d bytes; a table of settings has at most %d", file, len(data), maxSettings)

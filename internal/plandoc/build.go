@@ -199,7 +199,8 @@ func (b *builder) root(top *plan.Task) {
 
 func (b *builder) rootTwice(field string) {
 	b.fs = append(b.fs, plan.Finding{
-		Code: "root-twice", Path: field, TaskID: b.plan.RootTaskID, Message: "stands both at the top and in the root task",
+		Code: "root-twice", Path: field, TaskID: b.plan.RootTaskID, Message: "stands both at the top and in " +
+			"the root task",
 		Expected: "one of the two",
 	})
 }
@@ -317,7 +318,8 @@ func (b *builder) checks() {
 // defaultCheck is the CHECK of an ACTION that has none in the file.
 func defaultCheck(t *plan.Task) *plan.Task {
 	return &plan.Task{
-		TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " + string(t.TaskID), ParentTaskID: t.ParentTaskID,
+		TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " +
+			string(t.TaskID), ParentTaskID: t.ParentTaskID,
 		ReviewTargetTaskID: t.TaskID, ReviewOutputSpec: plan.ReviewOutput,
 	}
 }

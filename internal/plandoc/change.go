@@ -57,10 +57,12 @@ func (v *validator) change(i int, s *plan.DeliverableSpec) {
 	const at = "deliverable_spec."
 	if s.Filename != "" || len(s.Files) > 0 || s.OutputDir != "" || s.SingleFile || s.BundleMode != "" {
 		v.add(i, "wrong-field", at+"format", "a change has no files of its own", "paths, and tests if there are any",
-			"filename, files, output_dir, single_file or bundle_mode", "deliverable_spec: {format: change, paths: [src]}")
+			"filename, files, output_dir, single_file or bundle_mode", "deliverable_spec: {format: change, "+
+				"paths: [src]}")
 	}
 	if len(s.Paths) == 0 {
-		v.add(i, "no-spec", at+"paths", "the change does not say what it may touch", "paths of the repository, or patterns",
+		v.add(i, "no-spec", at+"paths", "the change does not say what it may touch",
+			"paths of the repository, or patterns",
 			"nothing", "paths: [src/**]")
 	}
 	for _, list := range []struct {
@@ -77,7 +79,8 @@ func (v *validator) change(i int, s *plan.DeliverableSpec) {
 	}
 	if u := s.Undoes; u != nil &&
 		(!u.PlanID.Valid() || !u.TaskID.Valid() || u.Floor < plan.VersionNumber(u.ArtifactID)) {
-		v.add(i, "bad-undo", at+"undoes", "names no version that the floor reaches", "a plan, a task, a version, and a floor",
+		v.add(i, "bad-undo", at+"undoes", "names no version that the floor reaches",
+			"a plan, a task, a version, and a floor",
 			fmt.Sprintf("%s %s %s, floor %d", u.PlanID, u.TaskID, u.ArtifactID, u.Floor),
 			"undoes: {plan_id: WFS-shop, task_id: IMPL-1, artifact_id: v1, floor: 1}")
 	}

@@ -18,7 +18,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("plan has schema_version %d, this program knows up to %d: use a newer git-wf", e.Found, e.Supported)
+	return fmt.Sprintf("plan has schema_version %d, this program knows up to %d: use a newer git-wf",
+		e.Found, e.Supported)
 }
 
 // Encode gives the canonical JSON of a plan: keys sorted by their bytes, two spaces of indent, one scalar on a line,
@@ -76,7 +77,8 @@ func Decode(data []byte) (*plan.Plan, error) {
 		return nil, misfit(name, root)
 	}
 	if p.SchemaVersion == 0 {
-		return nil, plan.Findings{{Code: "missing-field", File: name, Line: 1, Path: "schema_version", Message: "is missing",
+		return nil, plan.Findings{{Code: "missing-field", File: name, Line: 1, Path: "schema_version",
+			Message:  "is missing",
 			Expected: "1"}}
 	}
 	return p, nil

@@ -175,7 +175,8 @@ func callArgs(text string) []string {
 			strings.HasSuffix(text[from:i], "="):
 			quote = r
 		case r == ',' && (i == len(text) || i+1 < len(text) && text[i+1] == ' '):
-			args = append(args, unquoted(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(text[from:i]), "pattern="),
+			args = append(args, unquoted(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(text[from:i]),
+				"pattern="),
 				"path=")))
 			from = i + 1
 		}

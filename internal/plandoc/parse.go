@@ -65,8 +65,9 @@ func Unfit(name string, data []byte) plan.Findings {
 	r := ReviewPlan(p, Stated)
 	for _, c := range r.Criteria {
 		if c.Severity == plan.Must && !c.Passed() {
-			fs = append(fs, plan.Finding{Code: "review-" + c.ID, File: name, Message: "the review would reject it, too: " +
-				strings.TrimSuffix(c.Statement, "."), Found: c.Evidence})
+			fs = append(fs, plan.Finding{Code: "review-" + c.ID, File: name,
+				Message: "the review would reject it, too: " +
+					strings.TrimSuffix(c.Statement, "."), Found: c.Evidence})
 		}
 	}
 	if len(fs) == 0 && r.Verdict != plan.Approved {
@@ -137,8 +138,8 @@ func (d *written) locateByID(fs plan.Findings) plan.Findings {
 	return d.locate(fs)
 }
 
-// Locate places findings about a plan that was made of data, or of which data is a part, with the paths of plan.json, in
-// the file itself.
+// Locate places findings about a plan that was made of data, or of which data is a part, with the paths of plan.json,
+// in the file itself.
 func Locate(name string, data []byte, fs plan.Findings) plan.Findings {
 	if len(fs) == 0 {
 		return fs // there is nothing to read the text again for
@@ -215,7 +216,8 @@ func titled(n *document.Node, title string) *document.Node {
 		tasks.Key = "tasks"
 		n = &document.Node{Kind: document.Object, Line: n.Line, Kids: []document.Node{tasks}}
 	}
-	if n.Kind != document.Object || slices.ContainsFunc(n.Kids, func(k document.Node) bool { return k.Key == "title" }) {
+	if n.Kind != document.Object || slices.ContainsFunc(n.Kids,
+		func(k document.Node) bool { return k.Key == "title" }) {
 		return n
 	}
 	whole := *n

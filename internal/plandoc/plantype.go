@@ -57,14 +57,16 @@ func (y Type) Check(p *plan.Plan) plan.Findings {
 			})
 		}
 		if len(y.Kinds) > 0 && !slices.Contains(y.Kinds, kind) {
-			find("kind-of-task", "meta.type", "a plan of the type "+y.Name+" has no such tasks", strings.Join(y.Kinds, ", "),
+			find("kind-of-task", "meta.type", "a plan of the type "+y.Name+" has no such tasks",
+				strings.Join(y.Kinds, ", "),
 				plain.Quote(kind), "meta: {type: "+y.Kinds[0]+"}")
 			continue
 		}
 		for _, b := range y.Before {
 			if slices.Contains(b.Each, kind) && !y.reaches(t, b.Needs, tasks, below) {
 				find("nothing-before", "depends_on",
-					fmt.Sprintf("in a plan of the type %s, a task of the kind %s comes after one of the kind %s", y.Name, kind,
+					fmt.Sprintf("in a plan of the type %s, a task of the kind %s comes after one of the kind %s",
+						y.Name, kind,
 						strings.Join(b.Needs, " or ")),
 					"depends_on a task with meta.type "+strings.Join(b.Needs, " or "), "none", "depends_on: [TEST-1]")
 			}
@@ -73,7 +75,8 @@ func (y Type) Check(p *plan.Plan) plan.Findings {
 			return c.Severity == plan.Must && c.Run != ""
 		}) {
 			find("no-run-line", "acceptance_criteria",
-				fmt.Sprintf("in a plan of the type %s, a command decides whether a task of the kind %s is done", y.Name, kind),
+				fmt.Sprintf("in a plan of the type %s, a command decides whether a task of the kind %s is done",
+					y.Name, kind),
 				"a MUST criterion with a run line, which fails until the work is done", "none", "run: sh check.sh")
 		}
 	}

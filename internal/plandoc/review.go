@@ -196,12 +196,13 @@ func (r *planReviewer) dependencies() {
 		orphans)
 }
 
-// serves reports whether a task is there for others that it does not show: it judges them, decides for them, or they are
-// rendered from it later.
+// serves reports whether a task is there for others that it does not show: it judges them, decides for them, or they
+// are rendered from it later.
 func serves(t *plan.Task) bool {
-	return t.Judges != nil || t.Decides != nil || slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool {
-		return c.CheckMethod == plan.Expands
-	})
+	return t.Judges != nil || t.Decides != nil || slices.ContainsFunc(t.AcceptanceCriteria,
+		func(c plan.Criterion) bool {
+			return c.CheckMethod == plan.Expands
+		})
 }
 
 // needed is the set of tasks that some task depends on, through GOALs too, or that the root names.
@@ -312,8 +313,10 @@ func misplaced(t *plan.Task, c plan.Criterion) string {
 	}
 	words := strings.FieldsFunc(c.Run, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;|&()<>=", r) })
 	for _, name := range append([]string{t.DeliverableSpec.Filename}, t.DeliverableSpec.Files...) {
-		if name != "" && slices.ContainsFunc(words, func(w string) bool { return strings.TrimPrefix(w, "./") == name }) {
-			return fmt.Sprintf("is a run_smoke_test that looks for %s at the top of the bundle, where each task has a directory "+
+		if name != "" && slices.ContainsFunc(words,
+			func(w string) bool { return strings.TrimPrefix(w, "./") == name }) {
+			return fmt.Sprintf("is a run_smoke_test that looks for %s at the top of the bundle, where each task "+
+				"has a directory "+
 				"of its own", plain.Line(name))
 		}
 	}

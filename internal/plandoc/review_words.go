@@ -38,6 +38,7 @@ var vaguePhrases = []string{
 	"looks ok", "make sense", "makes sense", "state of the art", "up to standard", "well designed", "well-designed",
 	"well structured", "well-structured", "well written", "well-written",
 	"works correctly", "works fine", "works well",
-	"专业", "优秀", "优雅", "优质", "友好", "合理", "合适", "体验好", "好用", "完善", "尽可能", "尽量", "恰当", "易用", "没问题",
-	"流畅", "美观", "良好", "足够", "适当", "高质量", "高效",
+	"专业", "优秀", "优雅", "优质", "友好", "合理", "合适", "体验好", "好用", "完善",
+	"尽可能", "尽量", "恰当", "易用", "没问题", "流畅", "美观", "良好", "足够", "适当",
+	"高质量", "高效",
 }

@@ -80,7 +80,8 @@ func misfits(whole *schema.Schema, p schema.Problem) plan.Findings {
 		for _, field := range p.Names {
 			child := whole.At(append(slices.Clone(p.At), field))
 			fs = append(fs, plan.Finding{
-				Code: "missing-field", Path: joinPath(path, field), Message: p.Message(), Example: example(field, child),
+				Code: "missing-field", Path: joinPath(path, field), Message: p.Message(), Example: example(
+					field, child),
 			})
 		}
 		return fs

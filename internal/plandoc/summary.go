@@ -145,7 +145,8 @@ func clipped(s string, most int) string {
 func noHeadings(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
-		if rest := strings.TrimLeft(l, " \t"); strings.HasPrefix(rest, "#") || strings.Trim(rest, "=-") == "" && rest != "" {
+		if rest := strings.TrimLeft(l, " \t"); strings.HasPrefix(rest, "#") || strings.Trim(rest, "=-") == "" &&
+			rest != "" {
 			lines[i] = `\` + rest
 		}
 	}

@@ -35,7 +35,8 @@ func MissingPaths(p *plan.Plan, exists func(path string) bool) plan.Findings {
 			if !leadsTo(focus, lands) {
 				v.add(i, "focus-path", fmt.Sprintf("context.focus_paths[%d]", j),
 					"is not in the repository, and no task that this one builds on lands there",
-					"a file or directory of HEAD, or one that the task or a dependency may add (deliverable_spec.paths)",
+					"a file or directory of HEAD, or one that the task or a dependency may add "+
+						"(deliverable_spec.paths)",
 					plain.Quote(focus), "")
 			}
 		}

@@ -142,10 +142,13 @@ func (r *shellReader) endCommand() {
 
 // Words that have no meaning of their own before a command, and programs that run the command which follows them.
 var (
-	shellPrefixes = strings.Fields("if then elif else do while until ! { time exec command builtin env nohup sudo doas timeout nice ionice setsid stdbuf xargs")
-	runsCode      = strings.Fields("eval source . trap let [[ declare typeset local readonly unset alias sh bash dash ash ksh zsh fish busybox su ssh awk gawk mawk nawk sed gsed m4 make watch parallel script expect tclsh osascript pwsh powershell cmd psql sqlite3 mysql -exec -execdir -ok -okdir --pre")
-	assignment    = pattern.Compile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
-	interpreter   = pattern.Compile(`^(python|perl|ruby|node|deno|bun|php|lua)[0-9.]*(\.exe)?$`)
+	shellPrefixes = strings.Fields("if then elif else do while until ! { time exec command builtin env nohup sudo " +
+		"doas timeout nice ionice setsid stdbuf xargs")
+	runsCode = strings.Fields("eval source . trap let [[ declare typeset local readonly unset alias sh bash " +
+		"dash ash ksh zsh fish busybox su ssh awk gawk mawk nawk sed gsed m4 make watch parallel script expect " +
+		"tclsh osascript pwsh powershell cmd psql sqlite3 mysql -exec -execdir -ok -okdir --pre")
+	assignment  = pattern.Compile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	interpreter = pattern.Compile(`^(python|perl|ruby|node|deno|bun|php|lua)[0-9.]*(\.exe)?$`)
 )
 
 func (r *shellReader) endWord() {

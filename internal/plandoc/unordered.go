@@ -27,7 +27,8 @@ func Unordered(p *plan.Plan) plan.Findings {
 			}
 			fs = append(fs, plan.Finding{
 				Code: "same-paths", TaskID: t.TaskID, Path: fmt.Sprintf("tasks[%d].deliverable_spec.paths", i),
-				Message:  fmt.Sprintf("may change the same files as %s, and neither builds on the other: they are not done at once, and may conflict when they land", earlier.TaskID),
+				Message: fmt.Sprintf("may change the same files as %s, and neither builds on the other: they are "+
+					"not done at once, and may conflict when they land", earlier.TaskID),
 				Expected: "an order, other paths, or meta: {parallel: true} in both", Found: "neither",
 				Example: fmt.Sprintf("depends_on: [%s]", earlier.TaskID),
 			})

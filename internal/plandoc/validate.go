@@ -129,13 +129,16 @@ func (v *validator) rootExists() {
 	i, ok := v.at[v.plan.RootTaskID]
 	switch {
 	case !ok:
-		v.top("no-root", "root_task_id", "names no task", "the id of the root GOAL", plain.Quote(string(v.plan.RootTaskID)),
+		v.top("no-root", "root_task_id", "names no task", "the id of the root GOAL",
+			plain.Quote(string(v.plan.RootTaskID)),
 			"root_task_id: GOAL-1")
 	case v.plan.Tasks[i].NodeType != plan.Goal:
-		v.add(i, "bad-root", "node_type", "the root must be a GOAL", string(plan.Goal), string(v.plan.Tasks[i].NodeType),
+		v.add(i, "bad-root", "node_type", "the root must be a GOAL", string(plan.Goal),
+			string(v.plan.Tasks[i].NodeType),
 			"node_type: GOAL")
 	case v.plan.Tasks[i].ParentTaskID != "":
-		v.add(i, "bad-root", "parent_task_id", "the root has no parent", "nothing", string(v.plan.Tasks[i].ParentTaskID), "")
+		v.add(i, "bad-root", "parent_task_id", "the root has no parent", "nothing",
+			string(v.plan.Tasks[i].ParentTaskID), "")
 	}
 }
 

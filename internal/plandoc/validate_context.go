@@ -108,7 +108,8 @@ func (d documentRules) edges() {
 		switch parent := d.get(ids[0]); {
 		case ids[0] == t.ParentTaskID:
 		case parent == nil:
-			d.find("unknown-parent", "context.parent", "names a task that does not exist", "the id of the GOAL above it",
+			d.find("unknown-parent", "context.parent", "names a task that does not exist",
+				"the id of the GOAL above it",
 				plain.Quote(string(ids[0])), "parent: "+string(t.ParentTaskID))
 		default:
 			d.find("context-parent", "context.parent", "is another task than the parent",
@@ -124,7 +125,8 @@ func (d documentRules) edges() {
 			d.find("unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
 				plain.Quote(string(id)), d.similar(id, "depends_on: [", "]"))
 		default:
-			d.find("context-depends-on", field, "is a dependency that the task itself does not have", "the same as depends_on",
+			d.find("context-depends-on", field, "is a dependency that the task itself does not have",
+				"the same as depends_on",
 				string(id), "depends_on: ["+string(id)+"]")
 		}
 	}
@@ -132,10 +134,12 @@ func (d documentRules) edges() {
 	if from, isText := inherited["from"].(string); isText && plan.TaskID(from).Valid() {
 		switch {
 		case d.get(plan.TaskID(from)) == nil:
-			d.find("inherited-from", "context.inherited.from", "names a task that does not exist", "the id of a task above it",
+			d.find("inherited-from", "context.inherited.from", "names a task that does not exist",
+				"the id of a task above it",
 				plain.Quote(from), "from: "+string(t.ParentTaskID))
 		case !slices.Contains(ancestors(t, d.get), d.get(plan.TaskID(from))):
-			d.find("inherited-from", "context.inherited.from", "is no task above this one", "the id of a task above it", from,
+			d.find("inherited-from", "context.inherited.from", "is no task above this one",
+				"the id of a task above it", from,
 				"from: "+string(t.ParentTaskID))
 		}
 	}

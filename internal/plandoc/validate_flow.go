@@ -43,7 +43,8 @@ func (d documentRules) steps() {
 			if first, taken := outputs[key]; taken {
 				d.find("duplicate-output", here+".output_to",
 					"two steps have the same output_to, upper and lower case being the same", "a name of its own",
-					fmt.Sprintf("%s, also %s[%d]", plain.Quote(s.OutputTo), at, first), "output_to: "+plain.Line(s.OutputTo)+"_2")
+					fmt.Sprintf("%s, also %s[%d]", plain.Quote(s.OutputTo), at, first), "output_to: "+plain.Line(
+						s.OutputTo)+"_2")
 			} else {
 				outputs[key] = j
 			}
@@ -79,19 +80,22 @@ func (d documentRules) stepReferences(at string, s Step, j int, m map[string]any
 		k++
 		switch c.Form {
 		case StepShell:
-			for _, ref := range shellRefs(c.Line, func(name string) bool { return known[name] || meantAsReference(name) }) {
+			for _, ref := range shellRefs(c.Line,
+				func(name string) bool { return known[name] || meantAsReference(name) }) {
 				if !d.resolves(field, ref.name, earlier) {
 					continue
 				}
 				if ref.wrong != "" {
 					d.find("unsafe-reference", field, "["+ref.name+"] "+ref.wrong,
-						"an argument of a program that takes it for text; or the variable "+VarName(ref.name)+" of the environment",
+						"an argument of a program that takes it for text; or the variable "+VarName(
+							ref.name)+" of the environment",
 						plain.Quote(c.Line[ref.start:ref.end]), "")
 				}
 			}
 		case StepRead, StepSearch, stepFind:
 			for _, arg := range c.Args {
-				for _, name := range WholeReferences(arg, func(name string) bool { return known[name] || meantAsReference(name) }) {
+				for _, name := range WholeReferences(arg,
+					func(name string) bool { return known[name] || meantAsReference(name) }) {
 					d.resolves(field, name, earlier)
 				}
 			}

@@ -20,11 +20,13 @@ func (v *validator) tree() {
 			v.add(i, "unknown-parent", "parent_task_id", "only the root has no parent", "the id of a GOAL", "nothing",
 				"parent_task_id: "+string(p.RootTaskID))
 		case parent == nil:
-			v.add(i, "unknown-parent", "parent_task_id", "names a task that does not exist", "the id of a GOAL of this plan",
+			v.add(i, "unknown-parent", "parent_task_id", "names a task that does not exist",
+				"the id of a GOAL of this plan",
 				plain.Quote(string(t.ParentTaskID)), v.similar(t.ParentTaskID, "parent_task_id: ", ""))
 		case parent.NodeType != plan.Goal && t.NodeType != plan.Check:
 			v.add(i, "parent-not-goal", "parent_task_id", "only a GOAL can have children", "the id of a GOAL",
-				fmt.Sprintf("%s, which is of type %s", t.ParentTaskID, parent.NodeType), "parent_task_id: "+string(p.RootTaskID))
+				fmt.Sprintf("%s, which is of type %s", t.ParentTaskID, parent.NodeType), "parent_task_id: "+string(
+					p.RootTaskID))
 		}
 	}
 	depth := v.depths()
@@ -87,7 +89,8 @@ func (v *validator) parentLoops(depth []int) {
 		for j := v.at[v.plan.Tasks[i].ParentTaskID]; j != i; j = v.at[v.plan.Tasks[j].ParentTaskID] {
 			loop = append(loop, j)
 		}
-		v.add(i, "cycle", "parent_task_id", "the parents go round in a circle", "a way up to "+string(v.plan.RootTaskID),
+		v.add(i, "cycle", "parent_task_id", "the parents go round in a circle",
+			"a way up to "+string(v.plan.RootTaskID),
 			v.path(loop), "parent_task_id: "+string(v.plan.RootTaskID))
 	}
 }
@@ -251,7 +254,8 @@ func (v *validator) bindings() {
 	for i, t := range v.plan.Tasks {
 		if t.NodeType == plan.Action && by[t.TaskID] == "" {
 			v.add(i, "check-binding", "task_id", "the ACTION has no CHECK", "one CHECK for each ACTION", "none",
-				fmt.Sprintf("{task_id: %s, node_type: CHECK, title: Review, review_target_task_id: %s}", t.TaskID.CheckID(),
+				fmt.Sprintf("{task_id: %s, node_type: CHECK, title: Review, review_target_task_id: %s}",
+					t.TaskID.CheckID(),
 					t.TaskID))
 		}
 	}

@@ -28,7 +28,8 @@ func (v *validator) roles() {
 		role, at := v.plan.Roles[name], joinPath("roles", name)
 		switch {
 		case !roleName.Get().MatchString(name):
-			v.top("bad-id", at, "is not the name of a role", "lower-case letters, digits and hyphens", plain.Quote(name), "")
+			v.top("bad-id", at, "is not the name of a role", "lower-case letters, digits and hyphens",
+				plain.Quote(name), "")
 		case slices.Contains(taken, name) || nobody(name):
 			v.top("bad-id", at, "the name stands for somebody else", "another name", plain.Quote(name), "")
 		}
@@ -77,7 +78,8 @@ func (v *validator) flow(i int, t *plan.Task) {
 			v.isRole(i, fmt.Sprintf("decides.orders[%d]", j), role)
 		}
 		if first := slices.IndexFunc(v.plan.Tasks, func(t *plan.Task) bool { return t.Decides != nil }); first != i {
-			v.add(i, "two-deciders", "decides", "another task decides already; each would wait for the end of the other",
+			v.add(i, "two-deciders", "decides", "another task decides already; each would wait for the end "+
+				"of the other",
 				"one task that decides", string(v.plan.Tasks[first].TaskID), "")
 		}
 		if t.Decides.Max < 1 {
@@ -107,10 +109,12 @@ func (v *validator) judges(i int, t *plan.Task) {
 			v.add(i, "unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
 				plain.Quote(string(id)), v.similar(id, "tasks: [", "]"))
 		case other.NodeType == plan.Check || other.Planning() || other.Judges != nil || other.Decides != nil:
-			v.add(i, "judges-no-work", field, "names a task whose deliverable is no work", "an ACTION that makes something, or a GOAL",
+			v.add(i, "judges-no-work", field, "names a task whose deliverable is no work",
+				"an ACTION that makes something, or a GOAL",
 				string(id), "")
 		case !v.dependsOn(t, id):
-			v.add(i, "judges-what-comes-later", field, "the task does not depend on what it judges", "depends_on with it",
+			v.add(i, "judges-what-comes-later", field, "the task does not depend on what it judges",
+				"depends_on with it",
 				string(id), "depends_on: ["+string(id)+"]")
 		}
 	}
@@ -135,7 +139,8 @@ func (v *validator) dependsOn(t *plan.Task, id plan.TaskID) bool {
 func (v *validator) rounds(i int, t *plan.Task) {
 	target := v.get(t.ReviewTargetTaskID)
 	if t.TakesExhausted() && target != nil && (target.Planning() || target.Judges != nil || target.Decides != nil) {
-		v.add(i, "accepts-act", "on_exhausted", "what was rejected would take effect on other tasks", "ask", t.OnExhausted,
+		v.add(i, "accepts-act", "on_exhausted", "what was rejected would take effect on other tasks", "ask",
+			t.OnExhausted,
 			"on_exhausted: ask")
 	}
 	v.agree(i, t)
@@ -146,7 +151,8 @@ func (v *validator) rounds(i int, t *plan.Task) {
 	sum := 0.0
 	for name, weight := range r.Dimensions {
 		if rule := badLine(name); rule != "" || strings.Contains(name, "=") || strings.Contains(name, ":") {
-			v.add(i, "bad-text", "rubric.dimensions", cmp.Or(rule, "is no name for a dimension"), "one line without = and :",
+			v.add(i, "bad-text", "rubric.dimensions", cmp.Or(rule, "is no name for a dimension"),
+				"one line without = and :",
 				plain.Quote(name), "")
 		}
 		sum += weight
@@ -157,10 +163,12 @@ func (v *validator) rounds(i int, t *plan.Task) {
 	}
 	if r.Pass < v.floors.MinScore {
 		v.add(i, "looser-than-policy", "rubric.pass", "is looser than the repository's policy",
-			fmt.Sprintf("at least %d", v.floors.MinScore), strconv.Itoa(r.Pass), fmt.Sprintf("pass: %d", v.floors.MinScore))
+			fmt.Sprintf("at least %d", v.floors.MinScore), strconv.Itoa(r.Pass), fmt.Sprintf("pass: %d",
+				v.floors.MinScore))
 	}
 	if r.Clear > 0 && r.Clear < r.Pass {
-		v.add(i, "bad-value", "rubric.clear", "what is clear has passed", fmt.Sprintf("at least %d, as pass is", r.Pass),
+		v.add(i, "bad-value", "rubric.clear", "what is clear has passed",
+			fmt.Sprintf("at least %d, as pass is", r.Pass),
 			strconv.Itoa(r.Clear), fmt.Sprintf("clear: %d", r.Pass))
 	}
 }
@@ -193,13 +201,15 @@ func (v *validator) agree(i int, t *plan.Task) {
 func (v *validator) schemaCheck(i int, at string, t *plan.Task, c plan.Criterion) {
 	if c.CheckMethod != plan.SchemaCheck {
 		if c.Schema != nil || c.File != "" {
-			v.add(i, "check-method", at+"schema", "only schema_check reads a schema", "check_method: schema_check", c.CheckMethod,
+			v.add(i, "check-method", at+"schema", "only schema_check reads a schema", "check_method: schema_check",
+				c.CheckMethod,
 				"check_method: schema_check")
 		}
 		return
 	}
 	if c.Run != "" || t.Changes() {
-		v.add(i, "check-method", at+"check_method", "holds a file of the deliverable against a schema", "no run line, and files",
+		v.add(i, "check-method", at+"check_method", "holds a file of the deliverable against a schema",
+			"no run line, and files",
 			c.CheckMethod, "check_method: static_check")
 	}
 	text, err := json.Marshal(c.Schema)
@@ -212,7 +222,8 @@ func (v *validator) schemaCheck(i int, at string, t *plan.Task, c plan.Criterion
 			found = plain.Line(err.Error())
 		}
 		v.add(i, "bad-schema", at+"schema", "is not a schema that can be checked here",
-			"a JSON Schema without references to other documents", found, "schema: {type: object, required: [pass_rate]}")
+			"a JSON Schema without references to other documents", found, "schema: {type: object, required: "+
+				"[pass_rate]}")
 	}
 	if d := t.DeliverableSpec; d != nil && (c.File == "" && !d.SingleFile || c.File != "" && !delivers(d, c.File)) {
 		v.add(i, "unknown-file", at+"file", "names no file of the deliverable", "a file of deliverable_spec",

@@ -17,7 +17,8 @@ func (v *validator) rootRules() {
 	for j, c := range root.RootAcceptanceCriteria {
 		at := fmt.Sprintf("root_acceptance_criteria[%d]", j)
 		if !validCriterionID(c.ID) {
-			v.add(i, "bad-id", at+".id", "is not a criterion's id", "letters and digits, with . _ - inside, at most 64 bytes",
+			v.add(i, "bad-id", at+".id", "is not a criterion's id",
+				"letters and digits, with . _ - inside, at most 64 bytes",
 				plain.Quote(c.ID), fmt.Sprintf("id: R%d", j+1))
 		}
 		if _, taken := known[c.ID]; taken {
@@ -27,12 +28,13 @@ func (v *validator) rootRules() {
 		}
 		known[c.ID] = j
 		if strings.TrimSpace(c.Statement) == "" {
-			v.add(i, "no-statement", at+".statement", "the criterion says nothing", "what the whole must fulfil", "nothing", "")
+			v.add(i, "no-statement", at+".statement", "the criterion says nothing", "what the whole must fulfil",
+				"nothing", "")
 		}
 	}
 	covered := v.coverage(known)
-	// A plan that is not made yet has only a root and planning tasks, which cover nothing. In a plan that is made from a
-	// workflow, fills may cover more later; the lint of the file demands that something does.
+	// A plan that is not made yet has only a root and planning tasks, which cover nothing. In a plan that is made from
+	// a workflow, fills may cover more later; the lint of the file demands that something does.
 	for j, c := range root.RootAcceptanceCriteria {
 		if !covered[c.ID] && v.plan.Leaves() > 0 && v.plan.Workflow == nil {
 			v.add(i, "uncovered-root-criterion", fmt.Sprintf("root_acceptance_criteria[%d]", j),
@@ -51,7 +53,8 @@ func (v *validator) coverage(known map[string]int) map[string]bool {
 	cover := func(i int, field string, ids []string) {
 		for j, id := range ids {
 			if _, ok := known[id]; !ok {
-				v.add(i, "unknown-root-criterion", fmt.Sprintf("%s[%d]", field, j), "names a root criterion that does not exist",
+				v.add(i, "unknown-root-criterion", fmt.Sprintf("%s[%d]", field, j),
+					"names a root criterion that does not exist",
 					v.knownRoot(), plain.Quote(id), "")
 			}
 			covered[id] = true
@@ -88,7 +91,8 @@ func (v *validator) final(i int, f *plan.FinalDeliverableSpec) {
 	const at = "final_deliverable_spec."
 	for j, id := range f.IncludeChildren {
 		if t := v.get(id); t == nil || t.NodeType == plan.Check {
-			v.add(i, "bad-final-spec", fmt.Sprintf("%sinclude_children[%d]", at, j), "names no deliverable of this plan",
+			v.add(i, "bad-final-spec", fmt.Sprintf("%sinclude_children[%d]", at, j),
+				"names no deliverable of this plan",
 				"the id of an ACTION or a GOAL",
 				plain.Quote(string(id)), v.similar(id, "include_children: [", "]"))
 		}
@@ -96,7 +100,8 @@ func (v *validator) final(i int, f *plan.FinalDeliverableSpec) {
 	switch f.Mode {
 	case plan.PassThrough:
 		if f.AssembleTaskID != "" {
-			v.add(i, "bad-final-spec", at+"assemble_task_id", "PASS_THROUGH assembles nothing", "nothing, or mode ASSEMBLE",
+			v.add(i, "bad-final-spec", at+"assemble_task_id", "PASS_THROUGH assembles nothing",
+				"nothing, or mode ASSEMBLE",
 				string(f.AssembleTaskID), "mode: ASSEMBLE")
 		}
 	case plan.Assemble:
@@ -208,7 +213,8 @@ func (v *validator) targets() {
 		for _, f := range specPaths(s) {
 			key := relpath.Fold(f.path)
 			if first, twice := own[key]; twice {
-				v.add(i, "same-target", "deliverable_spec."+f.field, "the same file is declared twice", "each file once",
+				v.add(i, "same-target", "deliverable_spec."+f.field, "the same file is declared twice",
+					"each file once",
 					plain.Quote(f.path)+" and "+first, "")
 				continue
 			}
@@ -218,7 +224,8 @@ func (v *validator) targets() {
 			}
 			k := relpath.Fold(s.OutputDir + "/" + f.path)
 			if other, twice := taken[k]; twice && other != t.TaskID {
-				v.add(i, "same-target", "deliverable_spec."+f.field, "two tasks write the same path", "a path of its own",
+				v.add(i, "same-target", "deliverable_spec."+f.field, "two tasks write the same path",
+					"a path of its own",
 					plain.Quote(s.OutputDir+"/"+f.path)+", also of "+string(other),
 					"output_dir: "+s.OutputDir+"/"+strings.ToLower(string(t.TaskID)))
 			} else {
@@ -234,7 +241,8 @@ func (v *validator) nested(i int, own map[string]string) {
 	for key, shown := range own {
 		for slash := strings.LastIndexByte(key, '/'); slash > 0; slash = strings.LastIndexByte(key[:slash], '/') {
 			if dir, ok := own[key[:slash]]; ok {
-				v.add(i, "same-target", "deliverable_spec", "a file can't be a directory too", "different paths", dir+" and "+shown,
+				v.add(i, "same-target", "deliverable_spec", "a file can't be a directory too", "different paths",
+					dir+" and "+shown,
 					"")
 				return
 			}

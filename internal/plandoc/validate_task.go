@@ -26,7 +26,8 @@ func (v *validator) task(i int, t *plan.Task) {
 		v.check(i, t)
 	case plan.Goal:
 	default:
-		v.add(i, "bad-value", "node_type", "is not a kind of task", "GOAL, ACTION or CHECK", plain.Quote(string(t.NodeType)),
+		v.add(i, "bad-value", "node_type", "is not a kind of task", "GOAL, ACTION or CHECK",
+			plain.Quote(string(t.NodeType)),
 			"node_type: ACTION")
 	}
 	v.fields(i, t)
@@ -51,7 +52,8 @@ func (v *validator) fields(i int, t *plan.Task) {
 		{"run", t.Run != "", t.NodeType == plan.Action, "an ACTION"},
 		{"split_target_task_id", t.SplitTargetTaskID != "", t.TaskID.Reserved(),
 			"the tasks of a stored plan that make plans"},
-		{"fill_target_task_id", t.FillTargetTaskID != "", t.TaskID.Reserved(), "the tasks of a stored plan that make plans"},
+		{"fill_target_task_id", t.FillTargetTaskID != "", t.TaskID.Reserved(),
+			"the tasks of a stored plan that make plans"},
 		{"fill", t.Fill != nil, t.TaskID.Reserved(), "the tasks of a stored plan that make plans"},
 		{"role", t.Role != "", t.NodeType == plan.Action, "an ACTION"},
 		{"order_only", t.OrderOnly != nil, t.NodeType == plan.Action, "an ACTION"},
@@ -71,7 +73,8 @@ func (v *validator) fields(i int, t *plan.Task) {
 		{"final_deliverable_spec", t.FinalDeliverableSpec != nil, isRoot, "the root GOAL"},
 	} {
 		if f.set && !f.fits {
-			v.add(i, "wrong-field", f.name, "does not belong to tasks of type "+string(t.NodeType), "at "+f.owner+" only",
+			v.add(i, "wrong-field", f.name, "does not belong to tasks of type "+string(t.NodeType),
+				"at "+f.owner+" only",
 				f.name, "")
 		}
 	}
@@ -91,7 +94,8 @@ func (v *validator) dependencies(i int, t *plan.Task) {
 		case d == t.TaskID:
 			v.add(i, "self-dependency", field, "the task depends on itself", "another task", string(d), "")
 		case t.NodeType == plan.Check && d != t.ReviewTargetTaskID:
-			v.add(i, "check-dependency", field, "a CHECK depends on nothing but its target", string(t.ReviewTargetTaskID),
+			v.add(i, "check-dependency", field, "a CHECK depends on nothing but its target",
+				string(t.ReviewTargetTaskID),
 				string(d), "")
 		case t.NodeType == plan.Goal:
 			v.add(i, "goal-dependency", field, "a GOAL depends on nothing itself", "depends_on at the ACTIONs below it",
@@ -151,7 +155,8 @@ func (v *validator) requirements(i int, t *plan.Task) {
 			v.add(i, "bad-text", field, rule, "a name on one line", plain.Quote(r.Name), "name: logo")
 		}
 		if seen[r.Name] {
-			v.add(i, "duplicate-input", field, "two inputs have the same name", "a name of its own", plain.Quote(r.Name), "")
+			v.add(i, "duplicate-input", field, "two inputs have the same name", "a name of its own",
+				plain.Quote(r.Name), "")
 		}
 		seen[r.Name] = true
 	}
@@ -163,12 +168,14 @@ func (v *validator) action(i int, t *plan.Task) {
 			"run: make -s report > $WF_OUT/report.md")
 	}
 	if t.DeliverableSpec == nil {
-		v.add(i, "no-spec", "deliverable_spec", "the ACTION does not say what it produces", "format and filename or files",
+		v.add(i, "no-spec", "deliverable_spec", "the ACTION does not say what it produces",
+			"format and filename or files",
 			"nothing",
 			"deliverable_spec: {format: md, filename: report.md}")
 	} else {
 		if t.DeliverableSpec.Format == plan.FormatPlan && !t.TaskID.Reserved() {
-			v.add(i, "makes-plan", "deliverable_spec.format", "only the program makes tasks whose deliverable is a plan",
+			v.add(i, "makes-plan", "deliverable_spec.format",
+				"only the program makes tasks whose deliverable is a plan",
 				"another format", plan.FormatPlan, "format: yaml")
 		}
 		v.spec(i, t.DeliverableSpec)
@@ -235,7 +242,8 @@ func (v *validator) criteria(i int, t *plan.Task) {
 	for j, c := range t.AcceptanceCriteria {
 		at := fmt.Sprintf("acceptance_criteria[%d].", j)
 		if !validCriterionID(c.ID) {
-			v.add(i, "bad-id", at+"id", "is not a criterion's id", "letters and digits, with . _ - inside, at most 64 bytes",
+			v.add(i, "bad-id", at+"id", "is not a criterion's id",
+				"letters and digits, with . _ - inside, at most 64 bytes",
 				plain.Quote(c.ID), "id: A"+strconv.Itoa(j+1))
 		} else if first, taken := seen[relpath.Fold(c.ID)]; taken {
 			v.add(i, "duplicate-criterion", at+"id", "two criteria have the same id", "an id of its own",
@@ -243,7 +251,8 @@ func (v *validator) criteria(i int, t *plan.Task) {
 		}
 		seen[relpath.Fold(c.ID)] = j
 		if strings.TrimSpace(c.Statement) == "" {
-			v.add(i, "no-statement", at+"statement", "the criterion says nothing", "an outcome that can be observed", "nothing",
+			v.add(i, "no-statement", at+"statement", "the criterion says nothing", "an outcome that can be observed",
+				"nothing",
 				"statement: report.md has a summary")
 		}
 		v.method(i, at, t, c)
@@ -254,8 +263,10 @@ func (v *validator) criteria(i int, t *plan.Task) {
 		}
 	}
 	if n := len(t.AcceptanceCriteria); n > 0 && float64(musts) < v.floors.MustShare*float64(n) {
-		v.add(i, "looser-than-policy", "acceptance_criteria", "has fewer MUST criteria than the repository's policy demands",
-			fmt.Sprintf("at least %.0f %%", 100*v.floors.MustShare), fmt.Sprintf("%d of %d", musts, n), "severity: MUST")
+		v.add(i, "looser-than-policy", "acceptance_criteria",
+			"has fewer MUST criteria than the repository's policy demands",
+			fmt.Sprintf("at least %.0f %%", 100*v.floors.MustShare), fmt.Sprintf("%d of %d", musts,
+				n), "severity: MUST")
 	}
 }
 
@@ -283,7 +294,8 @@ func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
 			plain.Quote(c.Red), "red: base")
 	}
 	if c.Severity != plan.Must && c.Severity != plan.Should {
-		v.add(i, "bad-value", at+"severity", "is not a severity", "MUST or SHOULD", plain.Quote(c.Severity), "severity: MUST")
+		v.add(i, "bad-value", at+"severity", "is not a severity", "MUST or SHOULD", plain.Quote(c.Severity),
+			"severity: MUST")
 	}
 	switch c.CheckMethod {
 	case plan.StaticCheck, plan.SchemaCheck:
@@ -307,11 +319,13 @@ func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
 		}
 	case plan.ManualReview:
 		if c.Run != "" {
-			v.add(i, "check-method", at+"check_method", "a criterion with a run line is judged by that line, not by a person",
+			v.add(i, "check-method", at+"check_method",
+				"a criterion with a run line is judged by that line, not by a person",
 				"static_check, or no run line", plan.ManualReview, "check_method: static_check")
 		}
 	default:
-		v.add(i, "bad-value", at+"check_method", "is not a way to check", "manual_review, static_check, run_smoke_test or schema_check",
+		v.add(i, "bad-value", at+"check_method", "is not a way to check",
+			"manual_review, static_check, run_smoke_test or schema_check",
 			plain.Quote(c.CheckMethod), "check_method: manual_review")
 	}
 }
@@ -320,7 +334,8 @@ func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
 func validCriterionID(id string) bool {
 	const most = 64
 	for i, r := range id {
-		if !unicode.In(r, unicode.L, unicode.N) && (i == 0 || !unicode.Is(unicode.M, r) && !strings.ContainsRune("._-", r)) {
+		if !unicode.In(r, unicode.L, unicode.N) && (i == 0 || !unicode.Is(unicode.M, r) &&
+			!strings.ContainsRune("._-", r)) {
 			return false
 		}
 	}
@@ -339,7 +354,8 @@ func (v *validator) check(i int, t *plan.Task) {
 		v.add(i, "bad-value", "quorum", "is negative", "1 or more", strconv.Itoa(t.Quorum), "quorum: 1")
 	} else if t.Quorum > 0 && t.Quorum < v.floors.Quorum {
 		v.add(i, "looser-than-policy", "quorum", "is looser than the repository's policy",
-			fmt.Sprintf("at least %d", v.floors.Quorum), strconv.Itoa(t.Quorum), fmt.Sprintf("quorum: %d", v.floors.Quorum))
+			fmt.Sprintf("at least %d", v.floors.Quorum), strconv.Itoa(t.Quorum), fmt.Sprintf("quorum: %d",
+				v.floors.Quorum))
 	}
 	v.reviewers(i, t)
 	v.rounds(i, t)
@@ -353,7 +369,8 @@ func (v *validator) reviewers(i int, t *plan.Task) {
 	}
 	for j, name := range t.Reviewers {
 		if nobody(name) {
-			v.add(i, "bad-id", fmt.Sprintf("reviewers[%d]", j), "the name stands for what nobody approved", "another name",
+			v.add(i, "bad-id", fmt.Sprintf("reviewers[%d]", j), "the name stands for what nobody approved",
+				"another name",
 				plain.Quote(name), "")
 		}
 		if rule := badLine(name); rule != "" {
@@ -378,7 +395,8 @@ func (v *validator) reviewers(i int, t *plan.Task) {
 		if personal && slices.Contains(names, plan.ReviewerChecks) {
 			who += ", for a person is to judge it too"
 		}
-		v.add(i, "quorum", "quorum", "can never be reached by these reviewers: "+who, fmt.Sprintf("at most %d", len(can)),
+		v.add(i, "quorum", "quorum", "can never be reached by these reviewers: "+who,
+			fmt.Sprintf("at most %d", len(can)),
 			strconv.Itoa(quorum), fmt.Sprintf("quorum: %d", len(can)))
 	}
 	// The policy's quorum counts people. Which other names are agents differs from machine to machine.

@@ -47,14 +47,15 @@ func holdsOf(keyword string) (holds kind, known bool) {
 		return holdsSchema, true
 	case "allOf", "anyOf", "oneOf", "prefixItems":
 		return holdsSchemas, true
-	case "minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties", "minContains", "maxContains":
+	case "minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties", "minContains",
+		"maxContains":
 		return holdsCount, true
 	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
 		return holdsNumber, true
 	case "pattern":
 		return holdsPattern, true
-	case "title", "description", "$comment", "default", "format", "examples", "deprecated", "readOnly", "writeOnly", "$id",
-		"$schema":
+	case "title", "description", "$comment", "default", "format", "examples", "deprecated", "readOnly", "writeOnly",
+		"$id", "$schema":
 		return says, true
 	}
 	return 0, false

@@ -273,7 +273,8 @@ func (t *Types) UnmarshalJSON(data []byte) error {
 
 func (t Types) has(v any) bool {
 	kind := TypeOf(v)
-	return len(t) == 0 || slices.Contains(t, kind) || kind == "number" && slices.Contains(t, "integer") && Rat(v).IsInt()
+	return len(t) == 0 || slices.Contains(t, kind) || kind == "number" && slices.Contains(t, "integer") &&
+		Rat(v).IsInt()
 }
 
 // TypeOf returns the JSON type of a value: "number" for every number, "" for a value that is not JSON.
