@@ -27,7 +27,8 @@ import (
 func (u user) agentSet(c *cli.Context, store *gitstore.Store) *agent.Set {
 	return agent.NewSet(func() (agent.Settings, error) {
 		s, err := u.agentSettings(c.Context, store)
-		for flag, role := range map[string]*string{"planner": &s.Planner, "executor": &s.Executor, "reviewer": &s.Reviewer} {
+		for flag, role := range map[string]*string{"planner": &s.Planner, "executor": &s.Executor,
+			"reviewer": &s.Reviewer} {
 			if name := c.String(flag); name != "" {
 				*role = name
 			}

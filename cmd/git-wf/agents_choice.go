@@ -29,7 +29,8 @@ func (e *env) chooseAgents(c *cli.Context, store *gitstore.Store, set *agent.Set
 		}
 	}
 	if len(names) == 0 {
-		return fault.Usage("install one, or git config wf.planner AGENT, or --planner AGENT (git wf agents lists them); or "+
+		return fault.Usage("install one, or git config wf.planner AGENT, or --planner AGENT (git wf agents "+
+			"lists them); or "+
 			otherwise, "nobody is set up who makes plans, and no coding agent that git wf knows is on PATH")
 	}
 	name := names[0]
@@ -78,7 +79,8 @@ func (e *env) askAgent(c *cli.Context, set *agent.Set, names []string, otherwise
 			"nobody is set up who makes plans; %s are here, and which of them does is yours to say", plain.Line(list))
 	}
 	for {
-		fmt.Fprintf(e.stderr, "Which agent makes plans and does the work: %s? [%s] ", plain.Line(list), plain.Line(names[0]))
+		fmt.Fprintf(e.stderr, "Which agent makes plans and does the work: %s? [%s] ", plain.Line(list),
+			plain.Line(names[0]))
 		line, err := e.readLine(c.Context)
 		switch {
 		case c.Context.Err() != nil:
@@ -135,6 +137,7 @@ func (ch choice) String() string {
 	if len(ch) == 3 && ch[2][1] == ch[0][1] {
 		text += ", in sessions of its own as no other agent is here"
 	}
-	return text + " (" + strings.Join(keys, ", ") + " in this repository's git config; git config " + keys[len(keys)-1] +
+	return text + " (" + strings.Join(keys, ", ") + " in this repository's git config; git config " +
+		keys[len(keys)-1] +
 		" AGENT sets another)"
 }

@@ -108,7 +108,8 @@ func (e *env) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried,
 			return t, err
 		}
 	}
-	text := "This tries the connection. Criterion A1 is: two and two are four. Judge it.\n\nAnswer with one JSON object and nothing else, such as:\n\n" +
+	text := "This tries the connection. Criterion A1 is: two and two are four. Judge it.\n\nAnswer with one JSON " +
+		"object and nothing else, such as:\n\n" +
 		string(contract.Example(contract.RoleCheck, contract.Review))
 	if err := os.WriteFile(job.Prompt, []byte(text), 0o666); err != nil {
 		return t, err

@@ -24,7 +24,8 @@ func (e *env) run(ctx context.Context, args []string) int {
 	unknown := ""
 	app.CommandNotFound = func(_ *cli.Context, name string) { unknown = name } // asked for its help
 	if len(args) > 1 && args[0] == "help" {
-		if c := app.Command(args[1]); c != nil && len(c.Subcommands) > 0 { // the option lists those, help alone does not
+		// the option lists those, help alone does not
+		if c := app.Command(args[1]); c != nil && len(c.Subcommands) > 0 {
 			args = append(slices.Clone(args[1:]), "--help")
 		}
 	}
@@ -53,16 +54,18 @@ func (e *env) groups() []group {
 			e.planCommand(), e.addCommand(), e.workflowCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
 		}},
 		{"do the work", []*cli.Command{
-			e.doCommand(), e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(), e.answerCommand(), e.noteCommand(), e.promptCommand(),
-			e.trustCommand(),
+			e.doCommand(), e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(),
+			e.answerCommand(), e.noteCommand(), e.promptCommand(), e.trustCommand(),
 			e.pauseCommand(), e.resumeCommand(),
 		}},
 		{"look at it", []*cli.Command{
-			e.inboxCommand(), e.statusCommand(), e.showCommand(), e.diffCommand(), e.whyCommand(), e.logCommand(), e.notesCommand(), e.graphCommand(),
+			e.inboxCommand(), e.statusCommand(), e.showCommand(), e.diffCommand(), e.whyCommand(),
+			e.logCommand(), e.notesCommand(), e.graphCommand(),
 			e.uiCommand(), e.checkoutCommand(),
 		}},
 		{"decide", []*cli.Command{
-			e.reviewCommand(), e.retryCommand(), e.rerunCommand(), e.abandonCommand(), e.waiveCommand(), e.completeCommand(),
+			e.reviewCommand(), e.retryCommand(), e.rerunCommand(), e.abandonCommand(), e.waiveCommand(),
+			e.completeCommand(),
 		}},
 		{"land what is approved", []*cli.Command{e.landCommand(), e.undoCommand(), e.exportCommand(), e.verifyCommand(),
 			e.policyCommand()}},

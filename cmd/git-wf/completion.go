@@ -33,15 +33,16 @@ func (e *env) completionCommand() *cli.Command {
 					return e.workflowNames(store), nil
 				})
 			default:
-				return usage("completion: expected bash, zsh, fish, tasks, plans, workflows or categories, found %q", what)
+				return usage("completion: expected bash, zsh, fish, tasks, plans, workflows or categories, found %q",
+					what)
 			}
 			return nil
 		},
 	}
 }
 
-// completeIDs prints ids, one a line. No ids or no repository is no error: nothing may be printed into the line that the
-// user is typing.
+// completeIDs prints ids, one a line. No ids or no repository is no error: nothing may be printed into the line that
+// the user is typing.
 func (e *env) completeIDs(c *cli.Context, list func(*env, *cli.Context, *gitstore.Store) ([]string, error)) {
 	var ids []string
 	err := e.withStore(c.Context, func(store *gitstore.Store) (err error) {

@@ -137,7 +137,8 @@ func (e *env) decision(c *cli.Context, store *gitstore.Store) (plan.Decision, pl
 	if err != nil {
 		return plan.Decision{}, person, err
 	}
-	return plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()), Reason: strings.TrimSpace(c.String("message"))},
+	return plan.Decision{By: person.Name, CreatedAt: plan.Second(e.now()),
+			Reason: strings.TrimSpace(c.String("message"))},
 		person, nil
 }
 

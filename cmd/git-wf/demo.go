@@ -64,9 +64,10 @@ var codePlay = play{
 	plan: "code.yaml", id: "WFS-throwaway--prices", task: "PERCENT-1",
 	look: []string{"git log main", "git wf diff PERCENT-1 v1 v2", "git wf show PERCENT-1 --review"},
 	steps: [][2]string{
-		{`git init --quiet -b main && mkdir test && printf '# Prices in cents\nsum() { echo $(($1 + $2)); }\n' >price.sh &&
-printf '. ./price.sh\ntest "$(sum 1 2)" = 3\n' >test/sum.sh && git add -- price.sh test && git commit --quiet -m 'Add prices' &&
-wf init --throwaway >/dev/null && ls price.sh test/*`,
+		{`git init --quiet -b main && mkdir test &&
+printf '# Prices in cents\nsum() { echo $(($1 + $2)); }\n' >price.sh &&
+printf '. ./price.sh\ntest "$(sum 1 2)" = 3\n' >test/sum.sh && git add -- price.sh test &&
+git commit --quiet -m 'Add prices' && wf init --throwaway >/dev/null && ls price.sh test/*`,
 			"A repository with code and a test, set up with: git wf init --throwaway"},
 		{"wf plan -f code.yaml 2>&1 | grep WFS-",
 			"A plan with a task that changes the code is read, reviewed and accepted: git wf plan -f code.yaml"},
@@ -97,8 +98,8 @@ func (e *env) demo(ctx context.Context, p play) error {
 	if err := os.WriteFile(filepath.Join(dir, p.plan), data, 0o666); err != nil {
 		return err
 	}
-	// The user's environment, without what points into another repository, and with a name to commit under for a machine
-	// on which git was never set up.
+	// The user's environment, without what points into another repository, and with a name to commit under for a
+	// machine on which git was never set up.
 	environ := process.Environ(e.environ, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Demo", "GIT_AUTHOR_EMAIL=demo@git-wf.invalid",
 		"GIT_COMMITTER_NAME=Demo", "GIT_COMMITTER_EMAIL=demo@git-wf.invalid")

@@ -133,7 +133,8 @@ func (e *env) trustNew(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 		}
 	}
 	if !ok {
-		return false, fault.Waiting("git wf trust, or git wf trust --yes now that they are shown; then the same git wf do",
+		return false, fault.Waiting("git wf trust, or git wf trust --yes now that they are shown; then the "+
+			"same git wf do",
 			"not trusted here yet: %s", engine.CountUntrusted(lines))
 	}
 	return true, e.trustLines(eng, lines)

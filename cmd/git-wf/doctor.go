@@ -216,7 +216,8 @@ func (p printer) printCheckup(w io.Writer, found *checkup) {
 			found.held>>20, shell.Word(found.checkouts))
 	}
 	if len(found.plans) > 0 && !found.policy {
-		fmt.Fprintf(p.stderr, "note: no policy binds these plans: only %s/ is protected, and nothing else is demanded; "+
+		fmt.Fprintf(p.stderr, "note: no policy binds these plans: only %s/ is protected, and nothing else "+
+			"is demanded; "+
 			"git wf policy set FILE makes one\n", policy.DefaultRoot)
 	}
 }

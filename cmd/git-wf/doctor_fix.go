@@ -37,7 +37,8 @@ func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) er
 			break // what was done so far is still recorded
 		}
 		if err != nil {
-			fmt.Fprintf(e.stderr, "warning: %s %s: not fixed: %s\n", f.Code, plain.Line(f.Place), plain.Line(err.Error()))
+			fmt.Fprintf(e.stderr, "warning: %s %s: not fixed: %s\n", f.Code, plain.Line(f.Place),
+				plain.Line(err.Error()))
 			continue
 		}
 		f.Fixed = did

@@ -41,7 +41,8 @@ func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	}
 	err = e.handInPlan(c, store, eng, snap.ID, r, "the edited plan", after, amendFromFile)
 	if err != nil || c.Bool("dry-run") {
-		next := map[bool]string{true: "mend it, then git wf plan --amend -f", false: "git wf plan --amend -f"}[err != nil]
+		next := map[bool]string{true: "mend it, then git wf plan --amend -f",
+			false: "git wf plan --amend -f"}[err != nil]
 		kept := filepath.Join(store.GitDir(), "WF_EDITPLAN.yaml")
 		if writeErr := os.WriteFile(kept, after, 0o666); writeErr != nil {
 			fmt.Fprintf(e.stderr, "what you wrote could not be kept: %v\n%s", writeErr, plain.Text(string(after)))

@@ -45,7 +45,8 @@ type env struct {
 type printer struct {
 	style
 	stdout, stderr io.Writer
-	json           bool // stdout gets one JSON document and nothing else; set when a command begins, so actions are env's
+	// stdout gets one JSON document and nothing else; set when a command begins, so actions are env's
+	json bool
 }
 
 // style is how text looks there.
@@ -151,7 +152,9 @@ func (e *env) anywhere(f func(*cli.Context, *gitstore.Store) error) cli.ActionFu
 // onPlan is the action of a command that also needs the plan.
 func (e *env) onPlan(read view, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		return e.withView(c, read, func(store *gitstore.Store, snap *gitstore.Snapshot) error { return f(c, store, snap) })
+		return e.withView(c, read, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+			return f(c, store, snap)
+		})
 	}
 }
 

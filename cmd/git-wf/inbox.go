@@ -65,7 +65,8 @@ func (e *env) inboxItems(ctx context.Context, eng *engine.Engine, only plan.ID) 
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			fmt.Fprintln(e.stderr, plain.Line(fmt.Sprintf("warning: %s is left out: %v; git wf doctor says more", ref.ID, err)))
+			fmt.Fprintln(e.stderr, plain.Line(fmt.Sprintf("warning: %s is left out: %v; git wf doctor says more",
+				ref.ID, err)))
 		}
 		all = append(all, items...)
 	}

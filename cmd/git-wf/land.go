@@ -27,7 +27,8 @@ func (e *env) landCommand() *cli.Command {
 		ArgsUsage: "[TASK...]",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "branch", Usage: "land on `BRANCH`", DefaultText: "wf.branch, else the remote's, else main"},
+			&cli.StringFlag{Name: "branch", Usage: "land on `BRANCH`",
+				DefaultText: "wf.branch, else the remote's, else main"},
 			boolFlag("one", "land all changes in one commit, judged as a whole"),
 			boolFlag("push", "push the branch and the plan, both or neither; judge again if somebody pushed first"),
 			boolFlag("no-verify", "skip your pre-commit and commit-msg hooks"),

@@ -22,8 +22,8 @@ import (
 	"golang.org/x/term"
 )
 
-// gcPercent puts the first collection at a heap of 64 MB: most commands read a plan, print something and end before, and
-// on a long plan the collector would take a third of the time. memoryLimit, in bytes, bounds what longer ones keep.
+// gcPercent puts the first collection at a heap of 64 MB: most commands read a plan, print something and end before,
+// and on a long plan the collector would take a third of the time. memoryLimit, in bytes, bounds what longer ones keep.
 const (
 	gcPercent   = 1600
 	memoryLimit = 200 << 20

@@ -350,7 +350,8 @@ func (st style) printClaims(w io.Writer, claims []engine.ClaimState) {
 func claimLine(c engine.ClaimState) string {
 	line := fmt.Sprintf("%s: claim %d, %s, until %s", c.Task, c.Number, plain.Line(c.Agent), clock(c.Expires))
 	if c.PID > 0 {
-		line = fmt.Sprintf("%s: claim %d, %s in process %d on %s, until %s", c.Task, c.Number, plain.Line(c.Agent), c.PID,
+		line = fmt.Sprintf("%s: claim %d, %s in process %d on %s, until %s", c.Task, c.Number,
+			plain.Line(c.Agent), c.PID,
 			plain.Line(c.Host), clock(c.Expires))
 	}
 	switch {

@@ -68,7 +68,8 @@ func (e *env) plan(c *cli.Context) error {
 	case c.Bool("amend") && sentence != "":
 		return usage("--amend takes the change as -m TEXT or as -f FILE, and no arguments")
 	case c.Bool("amend") && !c.Bool("edit") && file == "" && strings.TrimSpace(c.String("message")) == "":
-		return fault.Usage("git wf plan --amend -m 'what is to change' has the planner do it; git wf plan --edit, or --amend -f FILE, does it yourself",
+		return fault.Usage("git wf plan --amend -m 'what is to change' has the planner do it; git wf plan --edit, "+
+			"or --amend -f FILE, does it yourself",
 			"nothing says what is to change in the plan")
 	case change:
 		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
@@ -86,7 +87,8 @@ func (e *env) plan(c *cli.Context) error {
 	case file == "" && sentence != "" && c.String("message") != "":
 		return usage("-m says why a plan is amended; what is to be made is said without it")
 	case file != "" && sentence != "":
-		return usage("a plan is made from a sentence or from a file, not from both; what belongs to a sentence goes into --attach FILE")
+		return usage("a plan is made from a sentence or from a file, not from both; what belongs to a sentence " +
+			"goes into --attach FILE")
 	}
 	var data []byte
 	if file != "" {

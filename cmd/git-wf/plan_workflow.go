@@ -83,7 +83,8 @@ func (e *env) loadWorkflow(store *gitstore.Store, name string) (*workflow.Workfl
 			return nil, unreadable("the workflow "+fileWord(name), err, "git wf workflow lint FILE")
 		}
 	} else if src, err = e.namedWorkflow(store, name); err != nil {
-		return nil, fault.Usage("git wf workflow list; a file is given with its path: ./"+plain.Line(name)+".yaml", "%w", err)
+		return nil, fault.Usage("git wf workflow list; a file is given with its path: ./"+plain.Line(name)+".yaml",
+			"%w", err)
 	}
 	w, err := workflow.Load(src, func(name string) (workflow.Source, error) { return e.namedWorkflow(store, name) })
 	if err != nil {
@@ -293,7 +294,8 @@ func (p printer) printMade(m *madePlan) {
 // checkWorkflowFlags refuses --workflow without what is to be made.
 func checkWorkflowFlags(c *cli.Context, sentence string) error {
 	if c.IsSet("workflow") && sentence == "" {
-		return fault.Usage("git wf plan --workflow "+cmp.Or(plain.Line(c.String("workflow")), "NAME")+" 'what is to be made'",
+		return fault.Usage(
+			"git wf plan --workflow "+cmp.Or(plain.Line(c.String("workflow")), "NAME")+" 'what is to be made'",
 			"nothing says what is to be made")
 	}
 	return nil

@@ -66,7 +66,8 @@ func (e *env) policyCommand() *cli.Command {
 					"the patterns given to protect --changes")}, Action: e.onStore(e.policyUnprotect),
 			},
 			{
-				Name: "land.revert", Usage: "say yes or no: may protected code go back to what it was before an approved change",
+				Name:      "land.revert",
+				Usage:     "say yes or no: may protected code go back to what it was before an approved change",
 				ArgsUsage: "WHAT", Flags: []cli.Flag{message}, Action: e.onStore(e.policyRevert),
 			},
 			{
@@ -272,7 +273,8 @@ func (e *env) policyRetire(c *cli.Context, store *gitstore.Store) error {
 }
 
 func (e *env) policyLog(c *cli.Context, store *gitstore.Store) error {
-	out, err := store.Git(c.Context, "log", "--format=%h %ad %an %s", "--date=format:%Y-%m-%d %H:%M", gitstore.PolicyRef)
+	out, err := store.Git(c.Context, "log", "--format=%h %ad %an %s", "--date=format:%Y-%m-%d %H:%M",
+		gitstore.PolicyRef)
 	if err != nil {
 		return fault.Refused("git wf init", "this repository has no policy yet")
 	}

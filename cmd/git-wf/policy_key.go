@@ -67,14 +67,16 @@ func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store) error {
 			return nil
 		}
 		if name != person.Name {
-			return fault.Refused("git wf policy key add "+shell.Word(person.Name)+" --ssh FILE, with a key of yours, before those of others; or git wf policy set --maintainer NAME",
+			return fault.Refused("git wf policy key add "+shell.Word(person.Name)+
+				" --ssh FILE, with a key of yours, before those of others; or git wf policy set --maintainer NAME",
 				"the policy has no maintainers, so anybody could push one without the key")
 		}
 		p.Maintainers = []string{name}
 		return nil
 	})
 	if err == nil && first {
-		fmt.Fprintln(e.stdout, plain.Line(name)+" maintains the policy from now on: a change of it is signed with that key")
+		fmt.Fprintln(e.stdout, plain.Line(name)+" maintains the policy from now on: a change of it is signed "+
+			"with that key")
 	}
 	return err
 }

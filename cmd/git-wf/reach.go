@@ -55,7 +55,8 @@ func (e *env) warnUnreached(ctx context.Context, store *gitstore.Store) error {
 	}
 	why, err := s.Unreached(ctx)
 	if why != "" {
-		fmt.Fprintln(e.stderr, plain.Line("warning: git does not reach the gate, so what is not approved may land: "+why))
+		fmt.Fprintln(e.stderr, plain.Line("warning: git does not reach the gate, so what is not "+
+			"approved may land: "+why))
 	}
 	return err
 }

@@ -69,6 +69,7 @@ func printRedo(w io.Writer, r engine.Redo) {
 		fmt.Fprintf(w, "%s stays: what it is judged by is the same; git wf rerun %[1]s has it made again\n", id)
 	}
 	for _, id := range r.Landed {
-		fmt.Fprintf(w, "%s stays: it has landed; git wf rerun %[1]s changes it again, git wf undo %[1]s takes it back\n", id)
+		fmt.Fprintf(w, "%s stays: it has landed; git wf rerun %[1]s changes it again, git wf undo %[1]s "+
+			"takes it back\n", id)
 	}
 }

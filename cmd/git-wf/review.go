@@ -174,7 +174,8 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 	for _, text := range c.StringSlice("criterion") {
 		id, ruling, ok := strings.Cut(text, "=")
 		if !ok {
-			return o, false, usage("--criterion %s: expected ID=pass, ID=fail or ID=none, with :EVIDENCE after it", text)
+			return o, false, usage("--criterion %s: expected ID=pass, ID=fail or ID=none, with :EVIDENCE after it",
+				text)
 		}
 		word, evidence, _ := strings.Cut(ruling, ":")
 		if err := o.Rule(id, word, strings.TrimSpace(evidence)); err != nil {

@@ -40,8 +40,9 @@ var rules = map[string]rule{
 	"doctor": {outside: "fix|mask"}, "hooks install": {outside: "*"},
 
 	"review": decision, "answer": decision, "waive": decision, "retry": decision, "abandon": decision,
-	"split": decision, "undo": decision, "complete": decision, "trust": {person: "!list"}, "prune": {looks: true, person: "!dry-run"},
-	"land": {looks: true, lands: true, person: "*"}, "export": {looks: true, lands: true, person: "commit"},
+	"split": decision, "undo": decision, "complete": decision, "trust": {person: "!list"},
+	"prune": {looks: true, person: "!dry-run"},
+	"land":  {looks: true, lands: true, person: "*"}, "export": {looks: true, lands: true, person: "commit"},
 	"run": {looks: true, lands: true, outside: "*", person: "land"},
 
 	"policy": decision, "policy show": {looks: true}, "policy log": {looks: true},

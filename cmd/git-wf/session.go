@@ -128,7 +128,8 @@ func complexityFlag() cli.Flag {
 
 func checkTypeFlags(c *cli.Context, change bool) error {
 	if change && (c.IsSet("type") || c.IsSet("complexity")) {
-		return usage("a plan keeps the type that it began with; a higher complexity is said in the plan itself: git wf plan --edit, and complexity: complex at its top")
+		return usage("a plan keeps the type that it began with; a higher complexity is said in the plan itself: " +
+			"git wf plan --edit, and complexity: complex at its top")
 	}
 	if level := plan.Complexity(c.String("complexity")); c.IsSet("complexity") && !level.Valid() {
 		return usage("--complexity: expected simple, medium or complex, found %q", level)

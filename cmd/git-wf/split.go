@@ -49,7 +49,8 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 			"mend "+fileWord(name)+", then "+command)
 	}
 	if c.Bool("dry-run") {
-		return fault.Usage(command+" --dry-run", "--dry-run needs the file: an agent's plan exists only once it is made")
+		return fault.Usage(command+" --dry-run", "--dry-run needs the file: an agent's plan exists only "+
+			"once it is made")
 	}
 	if r.Agent, err = e.plannerOf(c, store, eng, command); err != nil {
 		return err

@@ -31,7 +31,8 @@ func (e *env) startCommand() *cli.Command {
 
 func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	if !t.Changes() {
-		return fault.Refused("git wf submit "+string(t.TaskID)+" PATH...", "%s: does not change the repository", t.TaskID)
+		return fault.Refused("git wf submit "+string(t.TaskID)+" PATH...", "%s: does not change the repository",
+			t.TaskID)
 	}
 	if t.Status == plan.StatusDone {
 		return fault.Refused(fmt.Sprintf("git wf review %s --reject -m WHY has it made again", t.TaskID), "%s: is done",
@@ -96,7 +97,8 @@ func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine
 	defer unlock()
 	there, err := goesOn(ctx, store, task, b)
 	if err == nil && !there {
-		_, err = store.Git(ctx, "worktree", "add", "-q", "-B", b.Branch, "--end-of-options", b.Directory, string(b.Commit))
+		_, err = store.Git(ctx, "worktree", "add", "-q", "-B", b.Branch, "--end-of-options", b.Directory,
+			string(b.Commit))
 	}
 	if err != nil {
 		return b, err

@@ -107,7 +107,8 @@ func listen(addr string) (net.Listener, error) {
 		host = "127.0.0.1"
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.Equal(net.IPv4(127, 0, 0, 1)) && !ip.Equal(net.IPv6loopback) {
-		return nil, usage("--addr: %s is no address of this machine alone; 127.0.0.1:0, localhost:PORT or [::1]:PORT are (from elsewhere: ssh -L PORT:127.0.0.1:PORT)", plain.Line(addr))
+		return nil, usage("--addr: %s is no address of this machine alone; 127.0.0.1:0, localhost:PORT or "+
+			"[::1]:PORT are (from elsewhere: ssh -L PORT:127.0.0.1:PORT)", plain.Line(addr))
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {

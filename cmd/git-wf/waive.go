@@ -84,7 +84,8 @@ func (e *env) waivePath(c *cli.Context, store *gitstore.Store, d plan.Decision) 
 		subject = "waive the removal of " + w.Path
 	}
 	err = e.appendPolicy(c, store, subject, func(p *gitstore.Policy) (plan.Change, error) {
-		return plan.Change{Body: w.Reason, Add: []plan.Entry{{Path: p.NextRecord("waivers"), Data: plan.Document(w)}}}, nil
+		return plan.Change{Body: w.Reason, Add: []plan.Entry{{Path: p.NextRecord("waivers"),
+			Data: plan.Document(w)}}}, nil
 	})
 	if err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"gitwf/internal/readmodel"
 )
 
-// watch stays and shows how the plan changes: on a terminal it redraws the status; for a program or a file it prints one
-// block, or one JSON document on a line of its own, after each change.
+// watch stays and shows how the plan changes: on a terminal it redraws the status; for a program or a file it prints
+// one block, or one JSON document on a line of its own, after each change.
 func (e *env) watch(c *cli.Context) error {
 	return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
 		ctx, stop := untilInterrupted(c.Context, func() {})
@@ -58,7 +58,8 @@ func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, blo
 		e.printStatus(&text, at)
 		e.printWork(&text, at, e.now())
 		_, rows := block.Size()
-		if lines := someRows(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), rows); !slices.Equal(lines, last) {
+		lines := someRows(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), rows)
+		if !slices.Equal(lines, last) {
 			if err := block.Draw(lines); err != nil {
 				return err
 			}
@@ -88,7 +89,8 @@ func someRows(lines []string, most int) []string {
 	}
 	const head = 3
 	at := min(head+max(most-head, 0)/2, most-1)
-	return slices.Concat(lines[:at], []string{fmt.Sprintf("  ... and %d more lines: git wf status", out)}, lines[at+out:])
+	return slices.Concat(lines[:at], []string{fmt.Sprintf("  ... and %d more lines: git wf status", out)},
+		lines[at+out:])
 }
 
 // printWork lists who works on what, and for how long, the oldest first.

@@ -44,10 +44,12 @@ func (e *env) workflowCommand() *cli.Command {
 		Usage: "look at ways of working that plans are made from, and write your own",
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "list the workflows", Flags: []cli.Flag{jsonFlag()}, Action: e.anywhere(e.workflowList),
+				Name: "list", Usage: "list the workflows", Flags: []cli.Flag{jsonFlag()},
+				Action: e.anywhere(e.workflowList),
 			},
 			{
-				Name: "show", Usage: "show a workflow: params, roles, tasks, how much work it can become, command lines",
+				Name:      "show",
+				Usage:     "show a workflow: params, roles, tasks, how much work it can become, command lines",
 				ArgsUsage: "WORKFLOW",
 				Flags: []cli.Flag{
 					setFlag(),
@@ -73,7 +75,8 @@ func (e *env) workflowCommand() *cli.Command {
 				Action: e.anywhere(e.workflowRender),
 			},
 			{
-				Name: "new", Usage: "write a small workflow to begin with, or a copy of one, as NAME.yaml", ArgsUsage: "NAME",
+				Name: "new", ArgsUsage: "NAME",
+				Usage: "write a small workflow to begin with, or a copy of one, as NAME.yaml",
 				Flags: []cli.Flag{textFlag("copy", "copy this `WORKFLOW`, under the new name", "")},
 				Action: func(c *cli.Context) error {
 					if !c.IsSet("copy") {
@@ -160,7 +163,8 @@ type paramDocument struct {
 func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 	name := c.Args().First()
 	if name == "" || c.Args().Len() > 1 {
-		return fault.Usage("git wf workflow show NAME; git wf workflow list lists them", "show takes the name of one workflow")
+		return fault.Usage("git wf workflow show NAME; git wf workflow list lists them",
+			"show takes the name of one workflow")
 	}
 	w, err := e.linted(store, name)
 	if err != nil {
@@ -397,7 +401,8 @@ func (e *env) renderFrom(w *workflow.Workflow, in *workflow.Inputs, r *workflow.
 			}
 			slices.Sort(names)
 			return nil, fault.Usage("git wf workflow render NAME shows what is filled, and from which task",
-				"nothing is filled from %s; expected one of %s", plain.Quote(task), strings.Join(slices.Compact(names), ", "))
+				"nothing is filled from %s; expected one of %s", plain.Quote(task),
+				strings.Join(slices.Compact(names), ", "))
 		}
 	}
 	return parts, nil
@@ -430,7 +435,8 @@ tasks:
 func (e *env) workflowNew(c *cli.Context, text string) error {
 	name := c.Args().First()
 	if c.Args().Len() != 1 || !workflowName.Get().MatchString(name) {
-		return fault.Usage("git wf workflow new NAME", "new takes a name of lower-case letters, digits and hyphens, found %s",
+		return fault.Usage("git wf workflow new NAME",
+			"new takes a name of lower-case letters, digits and hyphens, found %s",
 			plain.Quote(name))
 	}
 	file := e.absolute(name + ".yaml")
