@@ -86,11 +86,14 @@ func blockCommand(ts *testscript.TestScript, neg bool, args []string) {
 // waits lets a block go on after a command that ends with 3: it waits for a person, who types the next line.
 const waits = "git() { command git \"$@\" || test $? = 3; }\n"
 
-// took is how long something took, which is different each time.
-var took = regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`)
+// What is different each time: how long something took, and a commit's id.
+var (
+	took   = regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`)
+	commit = regexp.MustCompile(`\b[0-9a-f]{12}\b`)
+)
 
 func alike(line string) string {
-	return took.ReplaceAllString(strings.Join(strings.Fields(line), " "), "0s")
+	return commit.ReplaceAllString(took.ReplaceAllString(strings.Join(strings.Fields(line), " "), "0s"), "ID")
 }
 
 // runConsole runs the commands of a ```console block. What it shows of their output they must print, in this order.
