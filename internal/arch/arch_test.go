@@ -191,8 +191,8 @@ func TestMap(t *testing.T) {
 	}
 	var onMap, program, others []string
 	for line := range strings.Lines(string(data)) {
-		row, ok := strings.CutPrefix(line, "| `")
-		if name, _, dir := strings.Cut(row, "/` | "); ok && dir {
+		row, ok := strings.CutPrefix(line, "- `")
+		if name, _, dir := strings.Cut(row, "/`: "); ok && dir {
 			onMap = append(onMap, name)
 		}
 	}
