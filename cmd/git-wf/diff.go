@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -43,30 +45,37 @@ func (e *env) diff(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		}
 		versions = append(versions[:i], n)
 	}
-	from, to, err := export.Sides(c.Context, store, snap, t, versions)
-	if err != nil {
-		return err
-	}
 	var remarks []export.Remark
 	if c.Bool("remarks") {
 		if remarks, err = export.RemarksOn(c.Context, store, snap, t.TaskID, versions[len(versions)-1]); err != nil {
 			return err
 		}
 	}
-	options := []string{"diff", "-M", "--no-ext-diff", "--no-textconv", "--no-color"}
+	options := []string{"--no-color"}
 	if e.colour && !c.Bool("remarks") {
-		options[len(options)-1] = "--color"
+		options[0] = "--color"
 	}
 	if c.Bool("stat") {
 		options = append(options, "--stat")
 	}
-	return store.Follow(c.Context, nil, func(out *bufio.Reader) error {
+	return followDiff(c.Context, store, snap, t, versions, func(out *bufio.Reader) error {
 		if !c.Bool("remarks") {
 			_, err := io.Copy(e.stdout, out)
 			return err
 		}
 		return e.diffWithRemarks(out, remarks)
-	}, append(options, "--end-of-options", string(from), string(to))...)
+	}, options...)
+}
+
+// followDiff runs git diff on what versions of a task change (export.Sides), and passes on what it prints.
+func followDiff(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState, versions []int,
+	read func(out *bufio.Reader) error, options ...string) error {
+	from, to, err := export.Sides(ctx, store, snap, t, versions)
+	if err != nil {
+		return err
+	}
+	return store.Follow(ctx, nil, read, slices.Concat([]string{"diff", "-M", "--no-ext-diff", "--no-textconv"}, options,
+		[]string{"--end-of-options", string(from), string(to)})...)
 }
 
 // diffWithRemarks copies a patch and puts what was said of a line below it. A line of the new file is meant; in a file

@@ -47,6 +47,7 @@ type printer struct {
 	stdout, stderr io.Writer
 	// stdout gets one JSON document and nothing else; set when a command begins, so actions are env's
 	json bool
+	step bool // of several, of which the last says what is next
 }
 
 // style is how text looks there.

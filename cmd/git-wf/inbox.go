@@ -35,7 +35,8 @@ func (e *env) inbox(c *cli.Context, store *gitstore.Store) error {
 	}
 	return e.out(items, func(w io.Writer) {
 		for _, item := range items {
-			fmt.Fprintf(w, "%s  %s  %s\n", itemLine(item), date(item.Since), plain.Line(cmp.Or(item.Command, "-")))
+			fmt.Fprintf(w, "%s  %s  %s\n", itemLine(item), date(item.Since),
+				plain.Line(cmp.Or(item.Command, "-")))
 		}
 		if len(items) == 0 {
 			fmt.Fprintln(w, "nothing waits for you")
@@ -48,8 +49,8 @@ func itemLine(item engine.Item) string {
 	return fmt.Sprintf("%s  %s  %s", item.Plan, item.On, clip(plain.Line(cmp.Or(item.About, item.Text)), 80))
 }
 
-// inboxItems lists what waits for a person, the oldest first: in all plans that are not completed, or in one. A plan
-// that can't be read is named in a warning.
+// inboxItems lists what waits for a person, the oldest first: in all plans that are not completed, or in one.
+// A plan that can't be read is named in a warning.
 func (e *env) inboxItems(ctx context.Context, eng *engine.Engine, only plan.ID) ([]engine.Item, error) {
 	refs, err := eng.Store.Plans(ctx)
 	if err != nil {
@@ -65,8 +66,8 @@ func (e *env) inboxItems(ctx context.Context, eng *engine.Engine, only plan.ID) 
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			fmt.Fprintln(e.stderr, plain.Line(fmt.Sprintf("warning: %s is left out: %v; git wf doctor says more",
-				ref.ID, err)))
+			warning := fmt.Sprintf("warning: %s is left out: %v; git wf doctor says more", ref.ID, err)
+			fmt.Fprintln(e.stderr, plain.Line(warning))
 		}
 		all = append(all, items...)
 	}

@@ -252,7 +252,11 @@ func (e *env) reader(eng *engine.Engine) readmodel.Reader {
 
 // explain finds out what each open task waits for.
 func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot) (*readmodel.Plan, error) {
-	return e.reader(eng).Explain(ctx, snap)
+	x, err := e.reader(eng).Explain(ctx, snap)
+	if err == nil && e.step {
+		x.Next, x.Person = nil, false
+	}
+	return x, err
 }
 
 func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, only plan.TaskID) error {

@@ -23,8 +23,8 @@ import (
 func (e *env) reviewCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "review",
-		Usage:     "review the newest version of a task",
-		ArgsUsage: "TASK",
+		Usage:     "review the newest version of a task, or be asked for all that waits for you",
+		ArgsUsage: "[TASK]",
 		Flags: []cli.Flag{
 			planFlag(), jsonFlag(),
 			boolFlag("approve", "the version may land"),
@@ -40,7 +40,12 @@ func (e *env) reviewCommand() *cli.Command {
 			textFlag("as", "take the seat of `ROLE`, where the reviewers are roles", "the only open one"),
 			textFlag("reviewer", "note that you review for `NAME`; it counts as yours", ""),
 		},
-		Action: e.onPlan(recordNear, e.review),
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return e.onPlan(recordNear, e.review)(c)
+			}
+			return e.onStore(e.walkInbox)(c)
+		},
 	}
 }
 

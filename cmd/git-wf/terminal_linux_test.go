@@ -455,3 +455,48 @@ func TestWatchWithoutColours(t *testing.T) {
 		t.Errorf("there is a colour: %q", found)
 	}
 }
+
+// git wf review asks on a terminal: what is longer than the screen goes through git's pager, and an interrupt at a
+// question records nothing of what was typed before.
+func TestReviewOnATerminal(t *testing.T) {
+	r := newTTYRepo(t)
+	r.write("list.txt", "a list\n")
+	r.wf("submit", "LIST-1", "list.txt")
+	r.wf("review", "LIST-1", "--approve")
+	tip := r.git("rev-parse", "workflow/WFS-發布說明")
+	s := r.on(80, 8, []string{"GIT_PAGER=sed 's/^/paged: /'"}, "git-wf", "review")
+	s.sees(`^\(1/1\) Approve v2 \[a,r,c,v,s,q,\?\]\?$`)
+	if !regexp.MustCompile(`paged: \S*\+two`).Match(s.raw) {
+		t.Errorf("the pager was not used: %q", s.raw)
+	}
+	s.press("c\nnote.md:4 two of what?\nr\nSay of what.\n")
+	s.press("\x03")
+	s.ends(130)
+	if now := r.git("rev-parse", "workflow/WFS-發布說明"); now != tip {
+		t.Errorf("an event was recorded: %s", now)
+	}
+
+	s = r.on(80, 40, []string{"GIT_PAGER=false"}, "git-wf", "review")
+	s.sees(`^\+two$`, `^  A1 MUST \(a person judges it\): It names 每個 change$`, `Approve v2`)
+	s.press("a\n")
+	s.sees(`^A1 MUST: It names 每個 change$`, `Enter: not looked at:$`)
+	s.press("p 兩個都有\n")
+	s.sees(`^A2 SHOULD: It is short$`)
+	s.press("\n")
+	s.sees(`^NOTE-1: approve v2`, `^not looked at one by one: A2$`, `^next: `)
+	s.ends(0)
+	if review := r.git("show", "workflow/WFS-發布說明:"+reviewPath(r)); !strings.Contains(review, "兩個都有") {
+		t.Errorf("the review file lacks what was typed:\n%s", review)
+	}
+}
+
+// reviewPath is the review file of the last event.
+func reviewPath(r *ttyRepo) string {
+	for line := range strings.Lines(r.git("-c", "core.quotePath=false", "show", "--format=", "--name-only",
+		"workflow/WFS-發布說明")) {
+		if strings.HasSuffix(strings.TrimSpace(line), "APPROVED.md") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "none"
+}

@@ -89,8 +89,8 @@ func someRows(lines []string, most int) []string {
 	}
 	const head = 3
 	at := min(head+max(most-head, 0)/2, most-1)
-	return slices.Concat(lines[:at], []string{fmt.Sprintf("  ... and %d more lines: git wf status", out)},
-		lines[at+out:])
+	cut := fmt.Sprintf("  ... and %d more lines: git wf status", out)
+	return slices.Concat(lines[:at], []string{cut}, lines[at+out:])
 }
 
 // printWork lists who works on what, and for how long, the oldest first.

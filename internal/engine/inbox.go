@@ -33,7 +33,8 @@ type Item struct {
 }
 
 // Items makes an inbox of what a plan asks of a person. It reads the plan's history as far back as the oldest item.
-func (e *Engine) Items(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, waits []Wait) ([]Item, error) {
+func (e *Engine) Items(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, waits []Wait) ([]Item,
+	error) {
 	if len(waits) == 0 {
 		return nil, nil
 	}
@@ -47,7 +48,8 @@ func (e *Engine) Items(ctx context.Context, snap *gitstore.Snapshot, s *plan.Sta
 	err := e.Store.LogFrom(ctx, snap.ID, snap.Commit, func(l gitstore.LogEntry) bool {
 		task := s.Subject(plan.TaskID(l.Trailers["Wf-Task"]))
 		for i := range items {
-			if items[i].Since.IsZero() && task != nil && (task.TaskID == items[i].On || beginsWork(s, &items[i], task)) {
+			if items[i].Since.IsZero() && task != nil &&
+				(task.TaskID == items[i].On || beginsWork(s, &items[i], task)) {
 				items[i].Since = l.Time
 				undated--
 			}

@@ -101,22 +101,29 @@ func changedPaths(a plan.Artifact) []string {
 	return paths
 }
 
-// CheckRemarks refuses a review that names a line which a changed file does not have.
-func CheckRemarks(ctx context.Context, store reader, a plan.Artifact, r plan.Review) error {
-	for _, m := range Remarks(r, changedPaths(a)) {
-		data, err := store.ReadFile(ctx, a.Tree, gitstore.ChangeAfter+"/"+m.Path)
+// LinesOf counts the lines of the first of these files that is there; ok is false if none is, or it has no lines.
+func LinesOf(ctx context.Context, store reader, tree plan.OID, names ...string) (lines int, ok bool) {
+	for _, name := range names {
+		data, err := store.ReadFile(ctx, tree, name)
 		if err != nil {
-			if data, err = store.ReadFile(ctx, a.Tree, gitstore.ChangeBefore+"/"+m.Path); err != nil {
-				continue // a submodule, or nothing that has lines
-			}
+			continue // such as a submodule
 		}
 		lines := bytes.Count(data, []byte("\n"))
 		if len(data) > 0 && data[len(data)-1] != '\n' {
 			lines++
 		}
-		if m.Line > lines {
-			return fault.Usage("git wf diff "+string(a.TaskID)+" "+a.ArtifactID, "%s: %s has %s in %s",
-				plain.Line(m.Text), plain.Line(m.Path), plain.Count(lines, "line"), a.ArtifactID)
+		return lines, true
+	}
+	return 0, false
+}
+
+// CheckRemarks refuses a review that names a line which a changed file does not have.
+func CheckRemarks(ctx context.Context, store reader, a plan.Artifact, r plan.Review) error {
+	for _, m := range Remarks(r, changedPaths(a)) {
+		lines, ok := LinesOf(ctx, store, a.Tree, gitstore.ChangeAfter+"/"+m.Path, gitstore.ChangeBefore+"/"+m.Path)
+		if ok && m.Line > lines {
+			return fault.Usage("git wf diff "+string(a.TaskID)+" "+a.ArtifactID, "%s: %s has %s in %s", plain.Line(m.Text),
+				plain.Line(m.Path), plain.Count(lines, "line"), a.ArtifactID)
 		}
 	}
 	return nil
