@@ -123,7 +123,9 @@ func (st style) printSubject(ctx context.Context, w io.Writer, store *gitstore.S
 			return err
 		}
 		fmt.Fprintf(w, "  %s\n", r.ReviewedArtifactID)
-		printReview(w, r)
+		if err := st.render(w, "review.txt", r); err != nil {
+			return err
+		}
 	}
 	results := map[string]plan.CriterionResult{}
 	for _, rec := range records.Checks {

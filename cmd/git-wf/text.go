@@ -27,7 +27,7 @@ type safe string
 
 // render writes a template of text/. It reads it only then, so that no other command pays for it.
 func (st style) render(w io.Writer, name string, data any) error {
-	t, err := template.New(name).Funcs(st.functions()).ParseFS(texts, "text/"+name)
+	t, err := template.New(name).Funcs(st.functions()).ParseFS(texts, "text/*.txt")
 	if err != nil {
 		return err
 	}
