@@ -351,7 +351,7 @@ func (t *tty) restored() {
 func TestWatchOnATerminal(t *testing.T) {
 	r := newTTYRepo(t)
 	s := r.on(80, 24, nil, "git-wf", "status", "--watch")
-	s.sees(`^WFS-發布說明  發布說明`, `0 of 3 done`, `NOTE-1  說明文字 and more  READY_TO_CHECK`, `POST-1  Post  PENDING`,
+	s.sees(`^WFS-發布說明  發布說明`, `0 of 3 done`, `NOTE-1  說明文字 and more  awaiting review`, `POST-1  Post  pending`,
 		`^Waits for you$`, `git wf review NOTE-1$`)
 
 	// What another process does is shown at once, in the same place.
@@ -386,18 +386,18 @@ func TestWatchARun(t *testing.T) {
 		"    acceptance_criteria: [{id: A1, statement: out.txt has 1 line, run: test -s out.txt}]\n")
 	r.wf("plan", "-f", "slow.yaml")
 	s := r.on(80, 24, nil, "git-wf", "status", "--watch")
-	s.sees(`SLOW-1  Slow  READY`)
+	s.sees(`SLOW-1  Slow  ready`)
 	run := exec.Command("git", "wf", "run", "-q")
 	run.Dir, run.Env = r.dir, r.env
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.sees(`SLOW-1  Slow  IN_PROGRESS`, `^In work$`, `^  0:0[2-9]  SLOW-1  exec  Slow$`)
+	s.sees(`SLOW-1  Slow  in progress`, `^In work$`, `^  0:0[2-9]  SLOW-1  exec  Slow$`)
 	r.write("stop", "")
 	if err := run.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if text := s.sees(`SLOW-1  Slow  DONE`, `1 of 1 done`); strings.Contains(text, "In work") {
+	if text := s.sees(`SLOW-1  Slow  done`, `1 of 1 done`); strings.Contains(text, "In work") {
 		t.Errorf("nobody works any more:\n%s", text)
 	}
 	s.press("\x03")
@@ -431,14 +431,14 @@ func TestWatchStopsAndGoesOn(t *testing.T) {
 	s := r.on(80, 40, []string{"PS1=shell> "}, "bash", "--norc", "--noprofile", "--noediting", "-i")
 	s.sees(`shell>$`)
 	s.press("git wf status --watch\n")
-	s.sees(`POST-1  Post  PENDING`)
+	s.sees(`POST-1  Post  pending`)
 	s.press("\x1a")
 	s.sees(`Stopped`)
 	time.Sleep(4 * time.Second) // it draws below if it was away so long that somebody may have typed something
 	s.press("echo in the $((40 + 2)) shell\n")
 	s.sees(`^in the 42 shell`)
 	s.press("fg\n")
-	s.sees(`(?s)in the 42 shell.*POST-1  Post  PENDING`)
+	s.sees(`(?s)in the 42 shell.*POST-1  Post  pending`)
 	s.press("\x03")
 	s.sees(`interrupted`)
 	s.press("echo code $?\n")
@@ -448,7 +448,7 @@ func TestWatchStopsAndGoesOn(t *testing.T) {
 func TestWatchWithoutColours(t *testing.T) {
 	r := newTTYRepo(t)
 	s := r.on(80, 24, []string{"NO_COLOR=1"}, "git-wf", "status", "--watch")
-	s.sees(`0 of 3 done`, `NOTE-1  說明文字 and more  READY_TO_CHECK`)
+	s.sees(`0 of 3 done`, `NOTE-1  說明文字 and more  awaiting review`)
 	s.press("\x03")
 	s.ends(130)
 	if found := regexp.MustCompile(`\x1b\[[0-9;]*m`).Find(s.raw); found != nil {
