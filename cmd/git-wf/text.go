@@ -86,7 +86,11 @@ func (st style) functions() template.FuncMap {
 		"pad":     func(n int, v any) safe { return safe(fmt.Sprintf("%-*s", n, shown(v))) },
 		"more":    func(all, most int) int { return all - most },
 		"join":    func(list []string) string { return strings.Join(list, ", ") },
-		"date":    date, "version": plan.VersionID, "changed": plandoc.Changed, "rated": readmodel.Rated, "maker": makerOf,
+		"date":    date,
+		"version": plan.VersionID,
+		"changed": plandoc.Changed,
+		"rated":   readmodel.Rated,
+		"maker":   makerOf,
 		"names": func(spec *plan.DeliverableSpec) []string {
 			names := slices.Concat([]string{spec.Filename}, spec.Files, spec.Paths)
 			return slices.DeleteFunc(names, func(s string) bool { return s == "" })

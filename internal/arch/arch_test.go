@@ -42,8 +42,8 @@ var allowed = []struct {
 	{"internal/attacktest", []string{"internal/chaostest", "internal/gate", "internal/gitstore", "internal/plan"}},
 	{"internal/chaostest", nil}, // faults that tests and bench/chaos put a whole program under
 	{"internal/completion", nil},
-	{"internal/web", []string{"internal/engine", "internal/estimate", "internal/export", "internal/gitstore", "internal/graph",
-		"internal/plan", "internal/policy", "internal/readmodel"}},
+	{"internal/web", []string{"internal/engine", "internal/estimate", "internal/export", "internal/gitstore",
+		"internal/graph", "internal/plan", "internal/policy", "internal/readmodel"}},
 	{"internal/progress", []string{"internal/engine", "internal/gitstore", "internal/plan", "internal/terminal"}},
 	{"internal/readmodel", []string{"internal/engine", "internal/estimate", "internal/expand", "internal/export",
 		"internal/gitstore", "internal/plan"}},

@@ -211,7 +211,8 @@ func TestASCIIKeepsItsWidth(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"<done[x]> IMPL-1", "把所有的变更翻译成中文，并检查每一条是否完整  in progress", "<- GOAL-2 [>], IMPL-3 [~]"} {
+	for _, want := range []string{"<done[x]> IMPL-1", "把所有的变更翻译成中文，并检查每一条是否完整  in progress",
+		"<- GOAL-2 [>], IMPL-3 [~]"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}

@@ -179,7 +179,8 @@ func (p *taskPage) changedIn(ctx context.Context, store *gitstore.Store, v *vers
 	}
 	list, err := store.Changed(ctx, from, to)
 	p.ok(err)
+	page := planURL(p.Plan, "task", string(p.TaskID), "compare") + "?b=" + v.ID
 	for i, f := range list {
-		v.Changed = append(v.Changed, describeChanged(f, planURL(p.Plan, "task", string(p.TaskID), "compare")+"?b="+v.ID, i))
+		v.Changed = append(v.Changed, describeChanged(f, page, i))
 	}
 }

@@ -267,11 +267,15 @@ func (s *Server) running(p *readmodel.Plan) (all []running) {
 	for _, task := range p.State.Plan.Tasks {
 		for _, c := range p.Claims {
 			shown := p.State.Subject(task.TaskID)
-			if c.Task != task.TaskID || shown == nil || c.Why == "" && p.State.Tasks[c.Task].Status != plan.StatusInProgress {
+			if c.Task != task.TaskID || shown == nil {
+				continue
+			}
+			if works := p.State.Tasks[c.Task].Status == plan.StatusInProgress; !works && c.Why == "" {
 				continue
 			}
 			all = append(all, running{
-				Task: c.Task, Title: plain.Line(shown.Title), Agent: plain.Line(c.Agent), Started: c.Started, Why: c.Why,
+				Task: c.Task, Title: plain.Line(shown.Title), Agent: plain.Line(c.Agent), Started: c.Started,
+				Why: c.Why,
 				URL: planURL(p.PlanID, "task", string(shown.TaskID)), Tail: s.tail(p.PlanID, shown.TaskID),
 			})
 		}

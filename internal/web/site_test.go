@@ -90,8 +90,9 @@ func newSite(t *testing.T, change func(*Options)) *site {
 				return nil, err
 			}
 			agents := agent.NewSet(func() (agent.Settings, error) { return agent.Settings{}, nil }, nil)
-			return readmodel.Reader{Engine: &engine.Engine{Store: s.Store, Trust: trust, Agents: agents, Policy: policy.Policy,
-				Now: func() time.Time { return repotest.Now.Add(time.Hour) }}}.Read(ctx, snap)
+			return readmodel.Reader{Engine: &engine.Engine{Store: s.Store, Trust: trust, Agents: agents,
+				Policy: policy.Policy,
+				Now:    func() time.Time { return repotest.Now.Add(time.Hour) }}}.Read(ctx, snap)
 		},
 		Commands: func(_ context.Context, args []string) Outcome {
 			s.mu.Lock()
