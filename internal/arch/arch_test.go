@@ -118,7 +118,8 @@ var only = []struct {
 	why      string
 }{
 	{"github.com/go-git/", []string{"internal/gitstore"}, "gitstore alone knows how objects are stored"},
-	{"github.com/gofrs/flock", []string{"internal/gitstore"}, "gitstore alone locks plans"},
+	{"github.com/gofrs/flock", []string{"internal/chaostest", "internal/gitstore"},
+		"gitstore alone locks plans; chaostest waits for what a killed one left at work"},
 	{"github.com/urfave/cli/", []string{"cmd/git-wf", "internal/completion"}, "the command line is cmd's"},
 	{"gopkg.in/yaml.v3", []string{"internal/agent", "internal/document", "internal/engine", "internal/plandoc"},
 		"document reads what people write, plandoc writes it, the others read what they set up"},
