@@ -122,7 +122,7 @@ func TestRefusals(t *testing.T) {
 		{"version of nothing", nil, version(Artifact{TaskID: "IMPL-9"}), "IMPL-9: no such task in WFS-events"},
 		{"version of a goal", nil, version(Artifact{TaskID: "GOAL-1"}), "GOAL-1: is a GOAL, not an ACTION"},
 		{"version of a check", nil, version(Artifact{TaskID: "CHECK-IMPL-1"}), "CHECK-IMPL-1: is a CHECK, not an ACTION"},
-		{"version of what is done", []string{v1of1, approved1}, version(first), "IMPL-1: is DONE with v1"},
+		{"version of what is done", []string{v1of1, approved1}, version(first), "IMPL-1: is done with v1"},
 		{"version of what is abandoned", []string{"IMPL-1 marks/0001-abandoned.json"}, version(first),
 			"IMPL-1: is abandoned"},
 		{"version without an input from outside", nil, version(Artifact{TaskID: "IMPL-3"}),

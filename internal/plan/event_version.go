@@ -60,7 +60,7 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 	}
 	switch {
 	case t.Status == StatusDone && (!e.ByPerson || len(s.OutdatedOf(e.Before)) == 0):
-		return Change{}, refuse(t.TaskID, "is DONE with %s", VersionID(t.Approved))
+		return Change{}, refuse(t.TaskID, "is done with %s", VersionID(t.Approved))
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(t.TaskID, "is abandoned")
 	case t.Status == StatusWaitingInput:
