@@ -150,7 +150,7 @@ func draft(name string, data []byte, floors policy.Floors) (engine.Draft, error)
 	p, err := plandoc.ParseValid(name, data, floors)
 	var wrong plan.Findings
 	if errors.As(err, &wrong) {
-		err = append(wrong, plandoc.Unfit(name, data)...)
+		err = append(wrong, plandoc.ReviewFindings(name, data)...)
 	}
 	if err != nil {
 		return engine.Draft{}, err
@@ -220,7 +220,7 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 	if len(missing) > 0 {
 		return fault.Usage("name what HEAD has, or commit it first", "%w", missing)
 	}
-	for _, f := range plandoc.Locate(d.Name, d.Data, plandoc.Unordered(d.Plan)) {
+	for _, f := range plandoc.Locate(d.Name, d.Data, plandoc.OverlappingChanges(d.Plan)) {
 		fmt.Fprintln(e.stderr, "warning: "+f.Error())
 	}
 	for _, text := range eng.Crowded(d.Plan) {

@@ -312,7 +312,7 @@ func (w *walker) comment() (bool, error) {
 	}
 	names := map[string][]string{}
 	if t.Changes() {
-		for _, f := range plandoc.Changed(made.Files) {
+		for _, f := range plandoc.ChangedFiles(made.Files) {
 			names[f.Path] = []string{gitstore.ChangeAfter + "/" + f.Path, gitstore.ChangeBefore + "/" + f.Path}
 		}
 	} else {

@@ -88,7 +88,7 @@ func (st style) functions() template.FuncMap {
 		"join":    func(list []string) string { return strings.Join(list, ", ") },
 		"date":    date,
 		"version": plan.VersionID,
-		"changed": plandoc.Changed,
+		"changed": plandoc.ChangedFiles,
 		"rated":   readmodel.Rated,
 		"maker":   makerOf,
 		"names": func(spec *plan.DeliverableSpec) []string {

@@ -41,16 +41,16 @@ type Failure struct {
 // Findings says why the decision can't take effect, nothing if it can. The codes are the rules' (docs/workflows.md).
 func (d Deciding) Findings(x Decision) plan.Findings {
 	r := ruling{Deciding: d, x: x}
-	r.history()
+	r.checkHistory()
 	switch x.NextAgent {
 	case NextFinish:
-		r.finish()
+		r.checkFinish()
 	case NextUser:
-		r.user()
+		r.checkUserQuestion()
 	default:
-		r.order()
+		r.checkOrder()
 	}
-	r.answers()
+	r.checkAnswers()
 	if text := x.DevPlan(); text != nil && x.NextAgent != NextFinish && d.Amends != nil {
 		for _, f := range d.Amends(text) {
 			f.Code, f.Path = "D12", strings.TrimSuffix("dev_plan_next."+f.Path, ".")
@@ -72,8 +72,8 @@ func (r *ruling) add(code, path, message, expected, found, example string) {
 		Example: example})
 }
 
-// history is D10.
-func (r *ruling) history() {
+// checkHistory applies D10: the entry for the history has its form.
+func (r *ruling) checkHistory() {
 	lines := strings.Split(r.x.HistoryAppend, "\n")
 	head := fmt.Sprintf("## Iteration %d:", r.Version)
 	if strings.TrimSpace(lines[0]) != head {
@@ -94,40 +94,40 @@ func hasLine(lines []string, field string) bool {
 	})
 }
 
-// finish is D9.
-func (r *ruling) finish() {
+// checkFinish applies D9: nothing is open at the end.
+func (r *ruling) checkFinish() {
 	if open := r.State.Unfinished(r.Decider); len(open) > 0 {
 		var stand []string
 		for i, id := range open {
 			if i == 5 {
 				break
 			}
-			stand = append(stand, fmt.Sprintf("%s is %s", id, Word(r.State, id)))
+			stand = append(stand, fmt.Sprintf("%s is %s", id, DevPlanWord(r.State, id)))
 		}
 		r.add("D9", "next_agent", "the plan is not finished", "every task VERIFIED or abandoned",
-			strings.Join(stand, ", "), `"next_agent": "`+r.example()+`"`)
+			strings.Join(stand, ", "), `"next_agent": "`+r.exampleNext()+`"`)
 	}
 	if r.x.Task != "" || r.x.TaskID != "" || r.x.Mode != "" || len(r.x.Answers) > 0 ||
-		r.x.DevPlan() != nil || r.asks() {
+		r.x.DevPlan() != nil || r.asksUser() {
 		r.add("D9", "next_agent", "a decision that finishes does nothing else",
 			"no order, question, answer or plan beside it", "one of them", `"task": null, "dev_plan_next": null`)
 	}
 }
 
-// example is a value for next_agent.
-func (r *ruling) example() string {
+// exampleNext is a value for next_agent.
+func (r *ruling) exampleNext() string {
 	if t := r.State.Tasks[r.Decider]; t != nil && t.Decides != nil && len(t.Decides.Orders) > 0 {
 		return t.Decides.Orders[0]
 	}
 	return NextUser
 }
 
-func (r *ruling) asks() bool {
+func (r *ruling) asksUser() bool {
 	return r.x.Question != "" || len(r.x.Options) > 0 || r.x.RecommendedOptionID != "" || r.x.DecisionTitle != ""
 }
 
-// user is D8.
-func (r *ruling) user() {
+// checkUserQuestion applies D8: the user gets two options, and no question twice.
+func (r *ruling) checkUserQuestion() {
 	const example = `"question": "Which?", "options": [{"option_id": "a", "description": "..."}, ` +
 		`{"option_id": "b", "description": "..."}], "recommended_option_id": "a"`
 	if r.x.Task != "" || r.x.TaskID != "" || r.x.Mode != "" {
@@ -155,7 +155,8 @@ func (r *ruling) user() {
 			plain.Quote(r.x.RecommendedOptionID), example)
 	}
 	for _, q := range r.Questions {
-		if q.Answered && (same(q.Question.Question, r.x.Question) || same(q.Question.Question, r.x.asked())) {
+		if q.Answered && (sameQuestion(q.Question.Question, r.x.Question) ||
+			sameQuestion(q.Question.Question, r.x.asked())) {
 			r.add("D8", "question", fmt.Sprintf("is answered already, as %s of %s", q.QuestionID, q.TaskID),
 				"another question, or a decision", r.x.Question,
 				example)
@@ -171,13 +172,13 @@ func (x Decision) asked() string {
 	return x.Question
 }
 
-// same compares questions as people would.
-func same(a, b string) bool {
+// sameQuestion compares questions as people would.
+func sameQuestion(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }
 
-// target is the task that an order is for: the one it names, or the first of the role that can be worked on.
-func (d Deciding) target(x Decision) plan.TaskID {
+// orderTarget is the task that an order is for: the one it names, or the first of the role that can be worked on.
+func (d Deciding) orderTarget(x Decision) plan.TaskID {
 	if x.TaskID != "" {
 		return x.TaskID
 	}
@@ -216,15 +217,15 @@ func (a Given) number() int {
 	return n
 }
 
-// order is D2 to D7 and D11.
-func (r *ruling) order() {
+// checkOrder applies the rules of an order: D2 to D7, and D11.
+func (r *ruling) checkOrder() {
 	roles := r.State.Tasks[r.Decider].Decides.Orders
 	if !slices.Contains(roles, r.x.NextAgent) {
 		r.add("D2", "next_agent", "is nobody who can be next", "one of "+strings.Join(roles, ", ")+", USER, FINISH",
-			plain.Quote(r.x.NextAgent), `"next_agent": "`+r.example()+`"`)
+			plain.Quote(r.x.NextAgent), `"next_agent": "`+r.exampleNext()+`"`)
 		return
 	}
-	if r.asks() {
+	if r.asksUser() {
 		r.add("D8", "question", "only USER is asked", "no question, options and decision_title", "a question",
 			`"next_agent": "USER"`)
 	}
@@ -232,9 +233,9 @@ func (r *ruling) order() {
 		r.add("D11", "task", "the order says nothing", "what is to be done now", "nothing",
 			`"task": "Make the tests of TEST-1 pass."`)
 	}
-	id := r.target(r.x)
+	id := r.orderTarget(r.x)
 	t := r.State.Tasks[id]
-	can := strings.Join(r.orderable(r.x.NextAgent), ", ")
+	can := strings.Join(r.orderableTasks(r.x.NextAgent), ", ")
 	example := `"task_id": "` + strings.Split(can, ", ")[0] + `"`
 	if can == "" {
 		can, example = "another next_agent: no task of "+r.x.NextAgent+" can be worked on now", `"next_agent": "USER"`
@@ -262,14 +263,14 @@ func (r *ruling) order() {
 	if open := r.State.Ordered(r.Decider); len(open) > 0 {
 		r.add("D2", "next_agent", "an order is open", "the end of "+plan.JoinIDs(open), string(id), "")
 	}
-	r.judge(t)
-	r.milestone(t)
-	r.concerned(t)
-	r.repeated(t)
+	r.checkJudgeOrder(t)
+	r.checkMilestone(t)
+	r.checkConcerns(t)
+	r.checkRepeated(t)
 }
 
-// orderable are the tasks of a role that can be ordered now.
-func (r *ruling) orderable(role string) (ids []string) {
+// orderableTasks are the tasks of a role that can be ordered now.
+func (r *ruling) orderableTasks(role string) (ids []string) {
 	for _, id := range r.State.Held(r.Decider) {
 		if r.State.Tasks[id].Role == role && r.State.Orderable(r.Decider, id, "", r.x.answered(id)) == "" {
 			ids = append(ids, string(id))
@@ -278,8 +279,8 @@ func (r *ruling) orderable(role string) (ids []string) {
 	return ids
 }
 
-// judge is D3 and D5.
-func (r *ruling) judge(t *plan.TaskState) {
+// checkJudgeOrder applies D3 (no judge before its tasks) and D5 (no review of a single task).
+func (r *ruling) checkJudgeOrder(t *plan.TaskState) {
 	if t.Judges == nil {
 		return
 	}
@@ -306,7 +307,7 @@ func (r *ruling) judge(t *plan.TaskState) {
 				`"next_agent": "USER"`)
 		}
 	case modePartial:
-		r.partial(t, open, blocked, done)
+		r.checkPartial(t, open, blocked, done)
 	default:
 		if left := append(open, blocked...); len(left) > 0 {
 			r.add("D3", "task_id", "not everything that it judges is DONE", "all of them DONE, or the mode partial",
@@ -323,8 +324,8 @@ func blocks(s plan.Status) bool {
 	return s == plan.StatusWaitingInput || s == plan.StatusWaitingExternal
 }
 
-// partial is D3 for a review that leaves out what is blocked.
-func (r *ruling) partial(t *plan.TaskState, open, blocked []plan.TaskID, done int) {
+// checkPartial applies D3 to a review that leaves out what is blocked.
+func (r *ruling) checkPartial(t *plan.TaskState, open, blocked []plan.TaskID, done int) {
 	const milestone = `"mode": "milestone"`
 	p := t.Judges.Partial
 	switch {
@@ -375,8 +376,8 @@ func (d Deciding) dueJudges() []plan.TaskID {
 	return due
 }
 
-// milestone is D4.
-func (r *ruling) milestone(t *plan.TaskState) {
+// checkMilestone applies D4: a finished milestone is judged before anything later.
+func (r *ruling) checkMilestone(t *plan.TaskState) {
 	for _, judge := range r.dueJudges() {
 		if judge == t.TaskID {
 			return
@@ -389,8 +390,8 @@ func (r *ruling) milestone(t *plan.TaskState) {
 	}
 }
 
-// concerned is D6.
-func (r *ruling) concerned(t *plan.TaskState) {
+// checkConcerns applies D6: a concern about a test is looked into, or the user is asked.
+func (r *ruling) checkConcerns(t *plan.TaskState) {
 	if len(r.Concerns) == 0 || t.Judges != nil && r.x.Mode == modeInvestigate {
 		return
 	}
@@ -399,8 +400,8 @@ func (r *ruling) concerned(t *plan.TaskState) {
 		"a review that investigates, or USER", r.x.NextAgent, `"mode": "investigate"`)
 }
 
-// repeated is D7.
-func (r *ruling) repeated(t *plan.TaskState) {
+// checkRepeated applies D7: a repeated failure needs its root cause, or the user.
+func (r *ruling) checkRepeated(t *plan.TaskState) {
 	const twice, thrice = 2, 3
 	if t.Judges != nil && r.x.Mode == modeInvestigate {
 		return
@@ -422,8 +423,8 @@ func (r *ruling) repeated(t *plan.TaskState) {
 	}
 }
 
-// answers holds the answers against the questions that are open.
-func (r *ruling) answers() {
+// checkAnswers holds the answers against the questions that are open.
+func (r *ruling) checkAnswers() {
 	held := r.State.Held(r.Decider)
 	seen := map[string]bool{}
 	for i, a := range r.x.Answers {
@@ -464,8 +465,8 @@ const (
 	WordVerified = "VERIFIED"
 )
 
-// Word says in one of five words where a task stands; ABANDONED if it is out of the plan.
-func Word(s *plan.State, id plan.TaskID) string {
+// DevPlanWord says in one of five words where a task stands; ABANDONED if it is out of the plan.
+func DevPlanWord(s *plan.State, id plan.TaskID) string {
 	t := s.Tasks[id]
 	switch {
 	case t == nil || t.Status == plan.StatusAbandoned:
@@ -491,7 +492,7 @@ func (d Deciding) Apply(x Decision, agent string) plan.ApplyDecision {
 		e.Ask = &plan.Question{Name: "decision " + plan.VersionID(d.Version), Question: x.asked(), Kind: plan.AskChoice,
 			Options: x.Options, RecommendedOptionID: x.RecommendedOptionID}
 	default:
-		e.Order = plan.Order{TaskID: d.target(x), Mode: modeOf(x.Mode), Text: x.Task}
+		e.Order = plan.Order{TaskID: d.orderTarget(x), Mode: modeOf(x.Mode), Text: x.Task}
 	}
 	for _, a := range x.Answers {
 		at := slices.IndexFunc(d.Questions, func(q Asked) bool {

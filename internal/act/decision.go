@@ -76,7 +76,7 @@ func ReadDecision(data []byte) (Decision, plan.Findings) {
 	}
 	var d Decision
 	var fs plan.Findings
-	for _, said := range read(line, whole, &d) {
+	for _, said := range readDocument(line, whole, &d) {
 		path, message, ok := strings.Cut(said, ": ")
 		if !ok || path == "the document" || strings.Contains(path, " ") {
 			path, message = "", said

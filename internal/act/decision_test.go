@@ -237,7 +237,7 @@ func TestWords(t *testing.T) {
 		{"nobody needs it any more", done, []string{"DEV-1 marks/0001-abandoned.json"}, string(plan.StatusAbandoned)},
 	} {
 		d := deciding(t, tt.done, tt.names...)
-		if got := Word(d.State, "DEV-1"); got != tt.want {
+		if got := DevPlanWord(d.State, "DEV-1"); got != tt.want {
 			t.Errorf("%s: DEV-1 is %s, want %s", tt.name, got, tt.want)
 		}
 		if text := DevPlan(d.State); !strings.Contains(text, "### DEV-1: \n- status: "+tt.want+"\n") {

@@ -25,7 +25,7 @@ func DevPlan(s *plan.State) string {
 }
 
 func devTask(b *strings.Builder, s *plan.State, t *plan.TaskState) {
-	fmt.Fprintf(b, "\n### %s: %s\n- status: %s\n", t.TaskID, plain.Line(t.Title), Word(s, t.TaskID))
+	fmt.Fprintf(b, "\n### %s: %s\n- status: %s\n", t.TaskID, plain.Line(t.Title), DevPlanWord(s, t.TaskID))
 	if t.Role != "" {
 		fmt.Fprintf(b, "- role: %s\n", t.Role)
 	}

@@ -54,7 +54,7 @@ func (j Judging) Findings(v Verdicts) []string {
 	}
 	for _, x := range v.Verdicts {
 		if once(x.TaskID) {
-			for _, why := range j.wrong(v, x) {
+			for _, why := range j.verdictFindings(v, x) {
 				add("%s: %s", x.TaskID, why)
 			}
 		}
@@ -72,8 +72,8 @@ func (j Judging) Findings(v Verdicts) []string {
 	return found
 }
 
-// wrong says what is wrong with one verdict.
-func (j Judging) wrong(v Verdicts, x Verdict) (found []string) {
+// verdictFindings says what is wrong with one verdict.
+func (j Judging) verdictFindings(v Verdicts, x Verdict) (found []string) {
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	t := j.State.Tasks[x.TaskID]
 	if approved := plan.VersionID(t.Approved); t.Approved == 0 || x.ArtifactID != approved {
@@ -95,14 +95,14 @@ func (j Judging) wrong(v Verdicts, x Verdict) (found []string) {
 			add("criterion %s is not judged", c.ID)
 		}
 	}
-	score, err := j.score(x)
+	score, err := j.scoreOf(x)
 	if err != nil {
 		add("%v", err)
 	}
 	if len(found) > 0 {
 		return found
 	}
-	r := j.review(v, x, score)
+	r := j.reviewOf(v, x, score)
 	rubric := j.State.RubricOfJudge(j.Judge)
 	failed := slices.ContainsFunc(r.Criteria, func(c plan.CriterionResult) bool { return c.Result == plan.ResultFail })
 	switch rejects := x.Verdict == plan.Rejected; {
@@ -116,25 +116,25 @@ func (j Judging) wrong(v Verdicts, x Verdict) (found []string) {
 		add("is approved, so there is no cause of a rejection")
 	case rejects && !failed && len(x.Suggestions) == 0:
 		add("is rejected without a failed criterion or a suggestion")
-	case x.Cause == CauseTest && !j.blames(v, x.TaskID):
+	case x.Cause == CauseTest && !j.blamesInput(v, x.TaskID):
 		add("the cause is the test, and no judged task that it depends on is rejected: reject the one at fault, too")
 	}
 	return found
 }
 
-// blames reports whether one of the judged tasks that a task depends on is rejected, too.
-func (j Judging) blames(v Verdicts, id plan.TaskID) bool {
+// blamesInput reports whether one of the judged tasks that a task depends on is rejected, too.
+func (j Judging) blamesInput(v Verdicts, id plan.TaskID) bool {
 	inputs := j.State.Inputs(id)
 	return slices.ContainsFunc(v.Verdicts, func(x Verdict) bool {
 		return x.Verdict == plan.Rejected && x.Cause != CauseTest && slices.Contains(inputs, x.TaskID)
 	})
 }
 
-// score is what the judge's rubric makes of the ratings or, without a rubric, the stated score, or what the criteria
+// scoreOf is what the judge's rubric makes of the ratings or, without a rubric, the stated score, or what the criteria
 // leave.
-func (j Judging) score(x Verdict) (int, error) {
+func (j Judging) scoreOf(x Verdict) (int, error) {
 	rubric := j.State.RubricOfJudge(j.Judge)
-	results := j.results(x)
+	results := j.criterionResults(x)
 	switch {
 	case rubric == nil && len(x.Ratings) > 0:
 		return 0, fmt.Errorf("has ratings, but the CHECK of %s has no rubric", j.Judge)
@@ -143,21 +143,21 @@ func (j Judging) score(x Verdict) (int, error) {
 	case rubric == nil && x.Score != nil:
 		return *x.Score, nil
 	case x.Verdict == plan.Rejected && len(plan.Review{Criteria: results}.FailedMust()) == 0:
-		return min(plan.Score(results), max(j.least(x.TaskID)-1, 0)), nil
+		return min(plan.Score(results), max(j.leastScore(x.TaskID)-1, 0)), nil
 	}
 	return plan.Score(results), nil
 }
 
-// least is the score with which a version can be approved.
-func (j Judging) least(id plan.TaskID) int {
+// leastScore is the score with which a version can be approved.
+func (j Judging) leastScore(id plan.TaskID) int {
 	if rubric := j.State.RubricOfJudge(j.Judge); rubric != nil {
 		return rubric.Pass
 	}
 	return j.State.MinScore(id)
 }
 
-// results are those of a task's criteria, in its order. What others said of them does not count.
-func (j Judging) results(x Verdict) []plan.CriterionResult {
+// criterionResults are those of a task's criteria, in its order. What others said of them does not count.
+func (j Judging) criterionResults(x Verdict) []plan.CriterionResult {
 	t := j.State.Tasks[x.TaskID]
 	ran := slices.DeleteFunc(slices.Clone(j.Ran[x.TaskID]), func(r plan.CriterionResult) bool {
 		return slices.ContainsFunc(t.AcceptanceCriteria,
@@ -177,13 +177,13 @@ func (j Judging) results(x Verdict) []plan.CriterionResult {
 		})
 }
 
-// review is the review that a verdict is.
-func (j Judging) review(v Verdicts, x Verdict, score int) plan.Review {
+// reviewOf is the review that a verdict is.
+func (j Judging) reviewOf(v Verdicts, x Verdict, score int) plan.Review {
 	t := j.State.Tasks[x.TaskID]
 	version, _ := j.State.Records.Of(x.TaskID).Version(t.Approved)
 	r := plan.Review{
 		TaskID: x.TaskID, ReviewedArtifactID: x.ArtifactID, Tree: version.Files, Verdict: x.Verdict, Score: score,
-		MinScore: j.least(x.TaskID), Reviewer: string(j.Judge), Criteria: j.results(x), Reason: v.Summary,
+		MinScore: j.leastScore(x.TaskID), Reviewer: string(j.Judge), Criteria: j.criterionResults(x), Reason: v.Summary,
 		Suggestions: x.Suggestions, SpecHash: t.SpecHash(), Cause: x.Cause,
 	}
 	r.Judged(j.Judge, j.Version)
@@ -203,11 +203,11 @@ func (j Judging) Outcome(v Verdicts, by string, at time.Time) (reviews []plan.Re
 		if x.Cause == CauseTest {
 			continue
 		}
-		score, err := j.score(x)
+		score, err := j.scoreOf(x)
 		if err != nil {
 			continue // it has a finding
 		}
-		r := j.review(v, x, score)
+		r := j.reviewOf(v, x, score)
 		r.Agent, r.CreatedAt = by, plan.Second(at)
 		reviews = append(reviews, r)
 		if r.Cause == CauseRequest {

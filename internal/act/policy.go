@@ -32,7 +32,7 @@ func (d Deciding) candidates() []Decision {
 		for _, judge := range d.State.JudgesOf(c.About) {
 			all = append(all, d.orderFor(judge, modeInvestigate, "Find out who is at fault. "+why))
 		}
-		return append(all, d.question(why, "The maker of one task finds fault with another. How shall it go on?"))
+		return append(all, d.askUser(why, "The maker of one task finds fault with another. How shall it go on?"))
 	}
 	for _, judge := range d.dueJudges() {
 		all = append(all, d.orderFor(judge, "milestone", "Review the whole milestone."))
@@ -40,7 +40,7 @@ func (d Deciding) candidates() []Decision {
 	held := d.State.Held(d.Decider)
 	for _, id := range held {
 		if d.State.Tasks[id].Judges == nil {
-			all = append(all, d.orderFor(id, "", d.told(id)))
+			all = append(all, d.orderFor(id, "", d.orderText(id)))
 		}
 	}
 	for _, id := range held {
@@ -53,20 +53,20 @@ func (d Deciding) candidates() []Decision {
 		const thrice = 3
 		if f := d.Failures[id]; f.Times >= thrice && !d.State.Settled(d.Decider, id, id) &&
 			!blocks(d.State.Tasks[id].Status) {
-			all = append(all, d.question(d.failed(id), string(id)+" fails again and again. How shall it go on?"))
+			all = append(all, d.askUser(d.failureText(id), string(id)+" fails again and again. How shall it go on?"))
 		}
 	}
 	return all
 }
 
-// failed says what a task failed and how often.
-func (d Deciding) failed(id plan.TaskID) string {
+// failureText says what a task failed and how often.
+func (d Deciding) failureText(id plan.TaskID) string {
 	f := d.Failures[id]
 	return fmt.Sprintf("%s failed %s %d times in a row", id, strings.Join(f.Criteria, ", "), f.Times)
 }
 
-// told is the text of an order.
-func (d Deciding) told(id plan.TaskID) string {
+// orderText is the text of an order.
+func (d Deciding) orderText(id plan.TaskID) string {
 	t := d.State.Tasks[id]
 	if t.Active > 0 {
 		return fmt.Sprintf("Make %s again, %q: mend what was found in %s.", id, t.Title, plan.VersionID(t.Active))
@@ -79,7 +79,7 @@ func (d Deciding) orderFor(id plan.TaskID, mode, text string) Decision {
 	if t == nil {
 		return Decision{}
 	}
-	x := d.decision(t.Role, "it is the first task that can be worked on", d.Failures[id].cause(d.failed(id)))
+	x := d.decision(t.Role, "it is the first task that can be worked on", d.Failures[id].cause(d.failureText(id)))
 	if t.Judges != nil {
 		x.Mode, x.Reason = mode, text
 	}
@@ -95,7 +95,7 @@ func (f Failure) cause(said string) string {
 	return "\nroot_cause_analysis: " + said
 }
 
-func (d Deciding) question(reason, text string) Decision {
+func (d Deciding) askUser(reason, text string) Decision {
 	x := d.decision(NextUser, reason, "")
 	x.DecisionTitle, x.Question = fmt.Sprintf("Decision %d", d.Version), text+"\n"+reason
 	x.Options = []plan.Option{

@@ -88,14 +88,14 @@ func ReadVerdicts(data []byte) (v Verdicts, findings []string) {
 	if err != nil {
 		return v, []string{err.Error()}
 	}
-	if findings = read(data, whole, &v); len(findings) > 0 {
+	if findings = readDocument(data, whole, &v); len(findings) > 0 {
 		return Verdicts{}, findings
 	}
 	return v, nil
 }
 
-// read reads a document that keeps a schema.
-func read(data []byte, whole *schema.Schema, into any) (findings []string) {
+// readDocument reads a document that keeps a schema.
+func readDocument(data []byte, whole *schema.Schema, into any) (findings []string) {
 	if len(data) > maxBytes {
 		return []string{fmt.Sprintf("has %d bytes; at most %d are read", len(data), maxBytes)}
 	}
@@ -109,7 +109,7 @@ func read(data []byte, whole *schema.Schema, into any) (findings []string) {
 		if len(findings) == most {
 			return append(findings, "more does not fit")
 		}
-		findings = append(findings, unfit(p))
+		findings = append(findings, describeProblem(p))
 	}
 	if len(findings) > 0 {
 		return findings
@@ -120,8 +120,8 @@ func read(data []byte, whole *schema.Schema, into any) (findings []string) {
 	return nil
 }
 
-// unfit says what does not fit the schema, and what would.
-func unfit(p schema.Problem) string {
+// describeProblem says what does not fit the schema, and what would.
+func describeProblem(p schema.Problem) string {
 	at := "the document"
 	if len(p.At) > 0 {
 		at = plain.Line(strings.Join(p.At, "."))

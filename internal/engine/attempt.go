@@ -283,7 +283,7 @@ func ready(t *plan.TaskState) bool {
 // keepsClear fails with gitstore.ErrClaimed if somebody else works on the same paths in a worktree. Both claim their
 // tasks before they look, so at least one sees the other, and nobody begins after seeing one.
 func (e *Engine) keepsClear(ctx context.Context, id plan.ID, s *plan.State, t *plan.TaskState) error {
-	if len(plandoc.Touched(t.Task)) == 0 {
+	if len(plandoc.TouchedPaths(t.Task)) == 0 {
 		return nil
 	}
 	claims, err := e.Store.Claims(ctx, id)
@@ -350,7 +350,7 @@ func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *
 	}
 	count := countFiles(infos)
 	if w.change != nil {
-		a.Base, count = &w.change.base, plain.Count(len(plandoc.Changed(infos)), "changed file")
+		a.Base, count = &w.change.base, plain.Count(len(plandoc.ChangedFiles(infos)), "changed file")
 		if err := e.keepBase(context.WithoutCancel(ctx), batch, snap.ID, a); err != nil {
 			return err
 		}

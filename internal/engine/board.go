@@ -117,7 +117,7 @@ func (e *Engine) reportOf(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 	s, docs := snap.State(), e.documents(ctx, snap, t.TaskID)
 	r := s.Records.Of(t.TaskID)
 	versions, attempts := s.BeforeOrder(t.TaskID)
-	fmt.Fprintf(b, "# %s: %s\n", t.TaskID, act.Word(s, t.TaskID))
+	fmt.Fprintf(b, "# %s: %s\n", t.TaskID, act.DevPlanWord(s, t.TaskID))
 	var concerns []plan.Note
 	if n := len(r.Artifacts); n > 0 && r.Artifacts[n-1].Version > versions {
 		a, err := docs.Artifact(r.Artifacts[n-1])

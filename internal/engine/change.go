@@ -231,7 +231,7 @@ func (c *changing) ended(ctx context.Context, batch *gitstore.Batch, limits plan
 	if tree == "" {
 		return "", nil, errNothingChanged
 	}
-	if n := len(plandoc.Changed(files)); n > limits.MaxArtifactFiles {
+	if n := len(plandoc.ChangedFiles(files)); n > limits.MaxArtifactFiles {
 		return "", nil, &changeError{fmt.Sprintf("are changed, and the plan's max_artifact_files is %d",
 			limits.MaxArtifactFiles),
 			[]string{plain.Count(n, "file")}}
@@ -461,7 +461,7 @@ func (e *Engine) outside(ctx context.Context, t *plan.Task, a plan.Artifact) ([]
 		files[i].Path = f.Path
 	}
 	var outside []string
-	for _, f := range plandoc.Changed(files) {
+	for _, f := range plandoc.ChangedFiles(files) {
 		if !plandoc.Covers(t.DeliverableSpec.Paths, f.Path) {
 			outside = append(outside, f.Path)
 		}

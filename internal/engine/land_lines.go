@@ -31,7 +31,7 @@ func (c *arrival) undoes() string {
 func (c *arrival) changes() map[string]bool {
 	if c.paths == nil {
 		c.paths = map[string]bool{}
-		for _, f := range plandoc.Changed(c.Files) {
+		for _, f := range plandoc.ChangedFiles(c.Files) {
 			c.paths[f.Path] = true
 		}
 	}

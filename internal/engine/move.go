@@ -86,7 +86,7 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 		where = "to what it builds on now"
 	}
 	e.report(t.TaskID, fmt.Sprintf("%s moves %s %s, %s", artifactOf(done.Change), plan.VersionID(t.Active), where,
-		plain.Count(len(plandoc.Changed(a.Files)), "changed file")))
+		plain.Count(len(plandoc.ChangedFiles(a.Files)), "changed file")))
 	return true, nil
 }
 

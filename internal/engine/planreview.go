@@ -84,7 +84,7 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		if findings, err = e.typeFindings(c.whole); err != nil {
 			return err
 		}
-		findings = append(findings, plandoc.Obsolete(c.plan)...)
+		findings = append(findings, plandoc.ObsoleteFindings(c.plan)...)
 	}
 	byAgent := subject.Artifact.Session != "" // a person's file was tried before it was handed in
 	if len(findings) == 0 && byAgent {

@@ -30,7 +30,7 @@ const preparation = "preparation"
 // ended with them; takeSteps has then recorded it, as failed or as a question.
 func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
 	name string) (ready bool, err error) {
-	task := plandoc.Effective(snap.State(), t.Task)
+	task := plandoc.WithInherited(snap.State(), t.Task)
 	if len(w.steps) == 0 || w.role != contract.RoleAction {
 		return true, nil
 	}

@@ -114,7 +114,7 @@ func (e *Engine) promptData(w *workDir, snap *gitstore.Snapshot, t *plan.TaskSta
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
 		Place: prompt.Place{Out: w.out, In: w.in, Tmp: w.tmp, Repo: w.repo, Context: w.context,
 			Feedback: w.feedback},
-		Task: prompt.TaskOf(plandoc.WithApproach(plandoc.Effective(snap.State(), t.Task), snap.ID),
+		Task: prompt.TaskOf(plandoc.WithApproach(plandoc.WithInherited(snap.State(), t.Task), snap.ID),
 			snap.State().MinScore(t.TaskID)),
 		Limits: prompt.LimitsOf(snap.Plan), Floors: e.Policy.Floors,
 	}

@@ -104,7 +104,7 @@ func (t *Trust) newLines(p *plan.Plan, later ...plandoc.CommandLine) []plandoc.C
 	for _, l := range append(plandoc.CommandLines(p), later...) {
 		if !seen[l.Line] && !t.Has(l.Line) {
 			seen[l.Line] = true
-			lines = append(lines, l.Marked())
+			lines = append(lines, l.WithRemarks())
 		}
 	}
 	return lines

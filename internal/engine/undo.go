@@ -64,7 +64,7 @@ func (e *Engine) Undo(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task
 		return nil, err
 	}
 	for _, a := range list {
-		for _, f := range plandoc.Changed(a.Files) {
+		for _, f := range plandoc.ChangedFiles(a.Files) {
 			u.Paths = append(u.Paths, f.Path)
 		}
 	}

@@ -134,7 +134,7 @@ func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, 
 			w.attempt++
 		}
 	}
-	task := plandoc.Effective(snap.State(), t.Task)
+	task := plandoc.WithInherited(snap.State(), t.Task)
 	c := agent.Context{
 		Task:     task,
 		Plan:     agent.PlanContext{PlanID: snap.ID, Title: snap.Plan.Title, TopTask: snap.Plan.TopTask},

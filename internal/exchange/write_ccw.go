@@ -95,7 +95,7 @@ func (s Snapshot) session(tasks []*plan.TaskState) map[string]any {
 func (s Snapshot) task(t *plan.TaskState) map[string]any {
 	meta, flow := cloned(t.Meta), cloned(t.FlowControl)
 	delete(meta, keyImported)
-	context := cloned(plandoc.Effective(s.State, t.Task).Context)
+	context := cloned(plandoc.WithInherited(s.State, t.Task).Context)
 	s.fill(t, meta, context, flow)
 	status := wordsOf(t).ccw
 	if t.NodeType == plan.Goal {

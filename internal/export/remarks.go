@@ -95,7 +95,7 @@ func RemarksOn(ctx context.Context, store reader, snap *gitstore.Snapshot, id pl
 
 func changedPaths(a plan.Artifact) []string {
 	var paths []string
-	for _, f := range plandoc.Changed(a.Files) {
+	for _, f := range plandoc.ChangedFiles(a.Files) {
 		paths = append(paths, f.Path)
 	}
 	return paths

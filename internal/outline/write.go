@@ -63,7 +63,7 @@ func (w *planner) write() ([]byte, error) {
 	if limit := plan.DefaultConfig().MaxDecompositionDepth; w.depth > limit {
 		doc.Config = map[string]int{"max_decomposition_depth": min(w.depth, 50)}
 	}
-	return plandoc.Written(doc)
+	return plandoc.MarshalYAML(doc)
 }
 
 func (w *planner) tasks(tasks []*Task) []writtenTask {

@@ -21,8 +21,8 @@ type builder struct {
 	fs plan.Findings
 }
 
-// build completes the plan of a document. Its findings have paths, not lines.
-func (d *written) build(root *document.Node) plan.Findings {
+// buildPlan completes the plan of a document. Its findings have paths, not lines.
+func (d *written) buildPlan(root *document.Node) plan.Findings {
 	b := &builder{newFiller(), &plan.Plan{}, map[*plan.Task]string{}, map[*plan.Task][]string{}, nil}
 	top := &plan.Task{}
 	b.object(root, reflect.ValueOf(b.plan), "", "tasks", "root_acceptance_criteria", "final_deliverable_spec")
@@ -32,14 +32,14 @@ func (d *written) build(root *document.Node) plan.Findings {
 			b.object(&part, reflect.ValueOf(top), "")
 		}
 	}
-	b.list(root.Child("tasks"), "", "tasks")
+	b.readTasks(root.Child("tasks"), "", "tasks")
 	p := b.plan
 	if p.TopTask == "" {
 		p.TopTask = p.Title
 	}
-	b.root(top)
+	b.buildRoot(top)
 	b.handDown()
-	b.checks()
+	b.addChecks()
 	p.SetVersion()
 	d.plan = p
 	for _, t := range p.Tasks {
@@ -55,14 +55,14 @@ func (b *builder) object(n *document.Node, v reflect.Value, at string, skip ...s
 	}
 }
 
-// list reads tasks and their inline children, parents first. The depth of the document bounds the recursion.
-func (b *builder) list(n *document.Node, parent plan.TaskID, at string) {
+// readTasks reads tasks and their inline children, parents first. The depth of the document bounds the recursion.
+func (b *builder) readTasks(n *document.Node, parent plan.TaskID, at string) {
 	for i := range n.Kids {
-		b.task(&n.Kids[i], parent, fmt.Sprintf("%s[%d]", at, i))
+		b.readTask(&n.Kids[i], parent, fmt.Sprintf("%s[%d]", at, i))
 	}
 }
 
-func (b *builder) task(n *document.Node, parent plan.TaskID, at string) {
+func (b *builder) readTask(n *document.Node, parent plan.TaskID, at string) {
 	t := &plan.Task{}
 	b.object(n, reflect.ValueOf(t), at, "tasks", "review")
 	b.places[t] = at
@@ -82,33 +82,34 @@ func (b *builder) task(n *document.Node, parent plan.TaskID, at string) {
 	case t.ParentTaskID == "":
 		t.ParentTaskID = parent
 	default:
-		b.find(t, "parent-conflict", "parent_task_id", "the task stands inside another task than its parent",
+		b.addFinding(t, "parent-conflict", "parent_task_id", "the task stands inside another task than its parent",
 			string(parent)+", or nothing", string(t.ParentTaskID), "parent_task_id: "+string(parent))
 	}
 	inline := n.Child("tasks")
 	if inline == nil || len(inline.Kids) == 0 {
-		b.defaults(t, n)
+		b.fillDefaults(t, n)
 		return
 	}
 	if t.NodeType == "" {
 		t.NodeType = plan.Goal
 	}
 	if t.NodeType != plan.Goal {
-		b.find(t, "children-of-"+strings.ToLower(string(t.NodeType)), "node_type", "a task with children is a GOAL",
+		b.addFinding(t, "children-of-"+strings.ToLower(string(t.NodeType)), "node_type",
+			"a task with children is a GOAL",
 			string(plan.Goal)+", or nothing", string(t.NodeType), "node_type: GOAL")
 	}
-	b.list(inline, t.TaskID, at+".tasks")
+	b.readTasks(inline, t.TaskID, at+".tasks")
 }
 
-func (b *builder) find(t *plan.Task, code, field, text, expected, found, example string) {
+func (b *builder) addFinding(t *plan.Task, code, field, text, expected, found, example string) {
 	b.fs = append(b.fs, plan.Finding{
 		Code: code, Path: joinPath(b.places[t], field), TaskID: t.TaskID,
 		Message: text, Expected: expected, Found: found, Example: example,
 	})
 }
 
-// defaults fills in what may be left out of an ACTION or a CHECK.
-func (b *builder) defaults(t *plan.Task, n *document.Node) {
+// fillDefaults fills in what may be left out of an ACTION or a CHECK.
+func (b *builder) fillDefaults(t *plan.Task, n *document.Node) {
 	if t.NodeType == "" {
 		t.NodeType = plan.Action
 	}
@@ -161,9 +162,9 @@ func completeCriterion(c *plan.Criterion) {
 	}
 }
 
-// root finds the root among the tasks or makes it, gives it what stands at the top of the file, and hangs below it
+// buildRoot finds the root among the tasks or makes it, gives it what stands at the top of the file, and hangs below it
 // what has no parent.
-func (b *builder) root(top *plan.Task) {
+func (b *builder) buildRoot(top *plan.Task) {
 	p := b.plan
 	root := b.findRoot()
 	if root == nil {
@@ -238,7 +239,7 @@ func (b *builder) handDown() {
 	room := maxHandedDown
 	for _, t := range b.plan.Tasks {
 		if t.NodeType == plan.Action && !inherit(t, byID, &room) {
-			b.find(t, "too-many-dependencies", "depends_on", "the GOALs above hand down too many dependencies",
+			b.addFinding(t, "too-many-dependencies", "depends_on", "the GOALs above hand down too many dependencies",
 				fmt.Sprintf("at most %d in the whole plan", maxHandedDown), "more", "")
 			return
 		}
@@ -277,8 +278,8 @@ func inherit(t *plan.Task, byID map[plan.TaskID]*plan.Task, room *int) bool {
 	return true
 }
 
-// checks adds the CHECKs that the file leaves out, each behind its ACTION, and completes those it has.
-func (b *builder) checks() {
+// addChecks adds the CHECKs that the file leaves out, each behind its ACTION, and completes those it has.
+func (b *builder) addChecks() {
 	p := b.plan
 	parents := make(map[plan.TaskID]plan.TaskID, len(p.Tasks))
 	bound := make(map[plan.TaskID]bool, len(p.Tasks))
@@ -297,7 +298,7 @@ func (b *builder) checks() {
 	for _, t := range p.Tasks {
 		tasks = append(tasks, t)
 		if len(b.by[t]) > 0 && (t.NodeType != plan.Action || bound[t.TaskID]) {
-			b.find(t, "review-twice", "review", "says who reviews an ACTION whose CHECK is left out",
+			b.addFinding(t, "review-twice", "review", "says who reviews an ACTION whose CHECK is left out",
 				"reviewers of its CHECK", strings.Join(b.by[t], ", "), "review: {by: [checks]}")
 		}
 		if t.NodeType == plan.Check && t.ParentTaskID == "" {

@@ -52,8 +52,8 @@ func pathsOfContext(t *plan.Task) []string {
 	return slices.Compact(paths)
 }
 
-// change checks the deliverable_spec of a task that changes the repository.
-func (v *validator) change(i int, s *plan.DeliverableSpec) {
+// checkChange checks the deliverable_spec of a task that changes the repository.
+func (v *validator) checkChange(i int, s *plan.DeliverableSpec) {
 	const at = "deliverable_spec."
 	if s.Filename != "" || len(s.Files) > 0 || s.OutputDir != "" || s.SingleFile || s.BundleMode != "" {
 		v.add(i, "wrong-field", at+"format", "a change has no files of its own", "paths, and tests if there are any",
@@ -113,9 +113,9 @@ type ChangedFile struct {
 	How  byte // as git diff --name-status says it: A, M or D
 }
 
-// Changed lists the files of the repository that a version changes, by path. The version has them below a and b, as
-// they were and as they are.
-func Changed(files []plan.FileInfo) []ChangedFile {
+// ChangedFiles lists the files of the repository that a version changes, by path. The version has them below a and b,
+// as they were and as they are.
+func ChangedFiles(files []plan.FileInfo) []ChangedFile {
 	how := map[string]byte{}
 	for _, f := range files {
 		side, path, _ := strings.Cut(f.Path, "/")

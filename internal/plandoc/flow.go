@@ -243,7 +243,7 @@ type CommandLine struct {
 	Agent string `json:"agent,omitempty"`
 	Job   string `json:"job,omitempty"`
 
-	Remarks []string `json:"remarks,omitempty"` // what a reader should look at twice; Marked sets them
+	Remarks []string `json:"remarks,omitempty"` // what a reader should look at twice; WithRemarks sets them
 }
 
 // CommandLines lists every line of the plan that would run, of tasks, of their preparation and of criteria, in plan

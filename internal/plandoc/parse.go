@@ -30,10 +30,10 @@ func Parse(name string, data []byte) (*plan.Plan, error) {
 // written, not of the completed plan. The plan is nil if there is any finding.
 func ParseValid(name string, data []byte, floors policy.Floors) (*plan.Plan, error) {
 	p, err := ParseFrom(name, data, floors, nil)
-	if err != nil || len(Obsolete(p)) == 0 {
+	if err != nil || len(ObsoleteFindings(p)) == 0 {
 		return p, err
 	}
-	return nil, Locate(name, data, Obsolete(p))
+	return nil, Locate(name, data, ObsoleteFindings(p))
 }
 
 // ParseFrom is ParseValid of a plan that is made from a workflow; nil: from none.
@@ -48,15 +48,15 @@ func ParseFrom(name string, data []byte, floors policy.Floors, from *plan.Workfl
 		whole.Workflow = from
 		fs = d.locate(append(d.plan.Reserved(from), validate(&whole, floors)...))
 	}
-	if fs = d.with(fs); len(fs) > 0 {
+	if fs = d.withRuleFindings(fs); len(fs) > 0 {
 		return nil, fs
 	}
 	return d.plan, nil
 }
 
-// Unfit says why the built-in review would reject a plan that somebody wrote, for one that breaks other rules too: the
-// author hears of all at once. It says nothing of what does not parse.
-func Unfit(name string, data []byte) plan.Findings {
+// ReviewFindings says why the built-in review would reject a plan that somebody wrote, for one that breaks other rules
+// too: the author hears of all at once. It says nothing of what does not parse.
+func ReviewFindings(name string, data []byte) plan.Findings {
 	p, err := Parse(name, data)
 	if err != nil {
 		return nil
@@ -109,7 +109,7 @@ func ParseCandidate(
 		}
 		fs = d.locateByID(fs)
 	}
-	if fs = d.with(fs); len(fs) > 0 {
+	if fs = d.withRuleFindings(fs); len(fs) > 0 {
 		return nil, fs
 	}
 	return d.plan, nil
@@ -192,10 +192,10 @@ func readPart(name string, data []byte, title string) (*written, error) {
 	}
 	rest := root
 	if len(d.wrong) > 0 {
-		rest = d.rest()
+		rest = d.withoutMisfits()
 	}
 	if rest != nil {
-		for _, f := range d.build(rest) {
+		for _, f := range d.buildPlan(rest) {
 			f.Line = LineOf(root, f.Path)
 			if d.wrong = append(d.wrong, f); f.Code == "wrong-type" {
 				d.plan = nil // a task was not read to its end

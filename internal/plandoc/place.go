@@ -39,8 +39,8 @@ func splitPath(path string) []segment {
 	return parts
 }
 
-// along gives the nodes on the way from the root to the value at path, as far as they exist, the root first.
-func along(root *document.Node, path string) iter.Seq[*document.Node] {
+// nodesTo gives the nodes on the way from the root to the value at path, as far as they exist, the root first.
+func nodesTo(root *document.Node, path string) iter.Seq[*document.Node] {
 	return func(yield func(*document.Node) bool) {
 		at := root
 		for _, s := range splitPath(path) {
@@ -63,7 +63,7 @@ func along(root *document.Node, path string) iter.Seq[*document.Node] {
 // LineOf is the line of the value at path, or of the innermost value on the way to it that exists.
 func LineOf(root *document.Node, path string) int {
 	line := 0
-	for n := range along(root, path) {
+	for n := range nodesTo(root, path) {
 		line = int(n.Line)
 	}
 	return line
@@ -72,7 +72,7 @@ func LineOf(root *document.Node, path string) int {
 // taskAt is the id of the innermost task that the path leads through.
 func taskAt(root *document.Node, path string) plan.TaskID {
 	id := plan.TaskID("")
-	for n := range along(root, path) {
+	for n := range nodesTo(root, path) {
 		if t := n.Child("task_id"); n != root && t != nil && t.Kind == document.String && plan.TaskID(t.Text).Valid() {
 			id = plan.TaskID(t.Text)
 		}

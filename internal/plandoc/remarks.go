@@ -28,8 +28,8 @@ var remarks = []struct {
 			`|\bgit\s+(?:push|commit|reset|checkout|update-ref)\b`)},
 }
 
-// Marked is the line with the remarks that a reader should have.
-func (l CommandLine) Marked() CommandLine {
+// WithRemarks returns the line with the remarks that a reader should have.
+func (l CommandLine) WithRemarks() CommandLine {
 	l.Remarks = nil
 	for _, r := range remarks {
 		if r.found.Get().MatchString(l.Line) {

@@ -37,7 +37,7 @@ func TestRemarks(t *testing.T) {
 		"git diff --stat && git log --oneline | head":              "",
 		`awk '/fetch/ { n++ } END { exit n < 1 }' report.md`:       "",
 	} {
-		if got := strings.Join(CommandLine{Line: line}.Marked().Remarks, "; "); got != want {
+		if got := strings.Join(CommandLine{Line: line}.WithRemarks().Remarks, "; "); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}

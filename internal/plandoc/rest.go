@@ -15,8 +15,8 @@ import (
 // shape are the fields without which nothing can be said of how the tasks hang together.
 var shape = []string{"task_id", "tasks", "node_type", "root_task_id", "parent_task_id", "review_target_task_id"}
 
-// rest is the document without what does not have the right form, nil if the rules would say nothing of that.
-func (d *written) rest() *document.Node {
+// withoutMisfits is the document without what does not have the right form, nil if the rules would say nothing of that.
+func (d *written) withoutMisfits() *document.Node {
 	if d.wrong.Full() {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (d *written) rest() *document.Node {
 		}
 		d.touched = append(d.touched, path)
 		if len(at) > 0 {
-			rest = without(rest, at)
+			rest = withoutPath(rest, at)
 		}
 	}
 	for _, path := range d.touched {
@@ -57,15 +57,15 @@ func (d *written) rest() *document.Node {
 	return &rest
 }
 
-// without is a node without what is at a path, sharing what it can.
-func without(n document.Node, at []segment) document.Node {
+// withoutPath is a node without what is at a path, sharing what it can.
+func withoutPath(n document.Node, at []segment) document.Node {
 	n.Kids = slices.Clone(n.Kids)
 	for i := range n.Kids {
 		if at[0].key == "" && i != at[0].index || at[0].key != "" && n.Kids[i].Key != at[0].key {
 			continue
 		}
 		if len(at) > 1 {
-			n.Kids[i] = without(n.Kids[i], at[1:])
+			n.Kids[i] = withoutPath(n.Kids[i], at[1:])
 		} else {
 			n.Kids = slices.Delete(n.Kids, i, i+1)
 		}
@@ -74,12 +74,12 @@ func without(n document.Node, at []segment) document.Node {
 	return n
 }
 
-// with is what is wrong with a file: its form, and what the rules say of the rest of it, as far as that does not follow
-// from the form.
-func (d *written) with(rules plan.Findings) plan.Findings {
+// withRuleFindings is what is wrong with a file: its form, and what the rules say of the rest of it, as far as that
+// does not follow from the form.
+func (d *written) withRuleFindings(rules plan.Findings) plan.Findings {
 	all := slices.Clone(d.wrong)
 	for _, f := range rules {
-		if !slices.ContainsFunc(d.touched, func(path string) bool { return follows(f, path) }) {
+		if !slices.ContainsFunc(d.touched, func(path string) bool { return followsFrom(f, path) }) {
 			all = append(all, f)
 		}
 	}
@@ -87,14 +87,14 @@ func (d *written) with(rules plan.Findings) plan.Findings {
 	return all.Capped()
 }
 
-// follows reports whether a finding may be there because what is at a path was left out.
-func follows(f plan.Finding, path string) bool {
+// followsFrom reports whether a finding may be there because what is at a path was left out.
+func followsFrom(f plan.Finding, path string) bool {
 	covering := strings.HasSuffix(path, "covers") || strings.HasSuffix(path, "acceptance_criteria")
-	return within(f.Path, path) || within(path, f.Path) || covering && f.Code == "uncovered-root-criterion"
+	return isBelow(f.Path, path) || isBelow(path, f.Path) || covering && f.Code == "uncovered-root-criterion"
 }
 
-// within reports whether a path is another one, or leads below it.
-func within(path, above string) bool {
+// isBelow reports whether a path is another one, or leads below it.
+func isBelow(path, above string) bool {
 	rest, ok := strings.CutPrefix(path, above)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

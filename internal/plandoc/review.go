@@ -186,7 +186,7 @@ func (r *planReviewer) dependencies() {
 		covers := len(t.Covers) > 0 || slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool {
 			return len(c.Covers) > 0
 		})
-		if !covers && !needed[t.TaskID] && !serves(t) {
+		if !covers && !needed[t.TaskID] && !servesOthers(t) {
 			orphans = append(orphans, t.TaskID)
 			r.suggest(priorityMed, t.TaskID,
 				"nothing needs it: say which root criterion it covers, or which task depends on it, or leave it out")
@@ -196,9 +196,9 @@ func (r *planReviewer) dependencies() {
 		orphans)
 }
 
-// serves reports whether a task is there for others that it does not show: it judges them, decides for them, or they
-// are rendered from it later.
-func serves(t *plan.Task) bool {
+// servesOthers reports whether a task is there for others that it does not show: it judges them, decides for them, or
+// they are rendered from it later.
+func servesOthers(t *plan.Task) bool {
 	return t.Judges != nil || t.Decides != nil || slices.ContainsFunc(t.AcceptanceCriteria,
 		func(c plan.Criterion) bool {
 			return c.CheckMethod == plan.Expands

@@ -28,14 +28,14 @@ func (s Summary) Text(t *plan.Task, users []plan.TaskID) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s %s: %s\n\n## What was done\n\n", t.TaskID, s.Artifact.ArtifactID, plain.Line(t.Title))
 	if text := strings.TrimSpace(plain.Text(s.Artifact.Summary)); text != "" {
-		b.WriteString(noHeadings(clipped(text, maxSummaryText)) + "\n\n")
+		b.WriteString(noHeadings(clip(text, maxSummaryText)) + "\n\n")
 	}
 	b.WriteString(s.origin() + "\n")
 	section(&b, "Files", "", s.files())
 	section(&b, "Integration points", "", integration(t, users))
 	if s.Review != nil {
 		verdict := fmt.Sprintf("Approved by %s, score %d. %s", plain.Line(s.Review.Reviewer), s.Review.Score,
-			clipped(plain.Line(s.Review.Reason), maxSummaryText))
+			clip(plain.Line(s.Review.Reason), maxSummaryText))
 		section(&b, "Tests", strings.TrimSpace(verdict), tests(s.Review))
 	}
 	section(&b, "Notes for later tasks", "", s.notes())
@@ -107,7 +107,7 @@ func tests(r *plan.Review) []string {
 	var lines []string
 	for _, c := range r.Criteria {
 		line := fmt.Sprintf("%s %s: %s", plain.Line(c.ID), plain.Line(c.Result), plain.Line(c.Statement))
-		if evidence := clipped(plain.Line(c.Evidence), maxSummaryEvidence); evidence != "" {
+		if evidence := clip(plain.Line(c.Evidence), maxSummaryEvidence); evidence != "" {
 			line += fmt.Sprintf(" (%s: %s)", plain.Line(c.By), evidence)
 		}
 		lines = append(lines, line)
@@ -133,8 +133,8 @@ func (s Summary) notes() []string {
 
 func code(s string) string { return "`" + strings.ReplaceAll(plain.Line(s), "`", "'") + "`" }
 
-// clipped is the beginning of a text.
-func clipped(s string, most int) string {
+// clip is the beginning of a text.
+func clip(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

@@ -88,9 +88,10 @@ func ancestors(t *plan.Task, get func(plan.TaskID) *plan.Task) []*plan.Task {
 	return above
 }
 
-// Effective is the task with what it inherits in its context: shared_context of every task above it, where the nearest
-// wins, and the lists inherited.context, those of the outermost task first. It is t itself if it inherits nothing.
-func Effective(s *plan.State, t *plan.Task) *plan.Task {
+// WithInherited is the task with what it inherits in its context: shared_context of every task above it, where the
+// nearest wins, and the lists inherited.context, those of the outermost task first. It is t itself if it inherits
+// nothing.
+func WithInherited(s *plan.State, t *plan.Task) *plan.Task {
 	return effective(t, ancestors(t, func(id plan.TaskID) *plan.Task {
 		if above := s.Tasks[id]; above != nil {
 			return above.Task
@@ -165,8 +166,8 @@ func SameFocus(a, b *plan.Task) bool {
 	if a.Meta["parallel"] == true && b.Meta["parallel"] == true {
 		return false
 	}
-	others := Touched(b)
-	for _, p := range Touched(a) {
+	others := TouchedPaths(b)
+	for _, p := range TouchedPaths(a) {
 		for _, q := range others {
 			if glob.Overlap(p, q) {
 				return true
@@ -176,9 +177,9 @@ func SameFocus(a, b *plan.Task) bool {
 	return false
 }
 
-// Touched lists the patterns of what a task touches in the repository: the paths of its change, or what its context
-// says that it is about, where a pattern stands for the directory before its first wildcard.
-func Touched(t *plan.Task) []string {
+// TouchedPaths lists the patterns of what a task touches in the repository: the paths of its change, or what its
+// context says that it is about, where a pattern stands for the directory before its first wildcard.
+func TouchedPaths(t *plan.Task) []string {
 	if t.Changes() {
 		return t.DeliverableSpec.Paths
 	}

@@ -30,9 +30,9 @@ func MissingPaths(p *plan.Plan, exists func(path string) bool) plan.Findings {
 				continue // what is wrong with its form is Validate's to say
 			}
 			if lands == nil {
-				lands = v.landing(t)
+				lands = v.landingPaths(t)
 			}
-			if !leadsTo(focus, lands) {
+			if !leadsToFile(focus, lands) {
 				v.add(i, "focus-path", fmt.Sprintf("context.focus_paths[%d]", j),
 					"is not in the repository, and no task that this one builds on lands there",
 					"a file or directory of HEAD, or one that the task or a dependency may add "+
@@ -44,8 +44,8 @@ func MissingPaths(p *plan.Plan, exists func(path string) bool) plan.Findings {
 	return v.fs.Capped()
 }
 
-// landing are the paths in the repository that the task, and those that it builds on, may add.
-func (v *validator) landing(t *plan.Task) []string {
+// landingPaths are the paths in the repository that the task, and those that it builds on, may add.
+func (v *validator) landingPaths(t *plan.Task) []string {
 	paths := []string{}
 	seen := map[plan.TaskID]bool{}
 	todo := []*plan.Task{t}
@@ -60,7 +60,7 @@ func (v *validator) landing(t *plan.Task) []string {
 			paths = append(paths, at.DeliverableSpec.Paths...)
 		}
 		for _, d := range at.DependsOn {
-			todo = append(todo, v.get(d))
+			todo = append(todo, v.taskByID(d))
 		}
 		if at.NodeType == plan.Goal {
 			for _, below := range v.plan.Tasks {
@@ -73,8 +73,8 @@ func (v *validator) landing(t *plan.Task) []string {
 	return paths
 }
 
-// leadsTo reports whether one of the files is the path, or lies below it, or may by its pattern.
-func leadsTo(focus string, files []string) bool {
+// leadsToFile reports whether one of the files is the path, or lies below it, or may by its pattern.
+func leadsToFile(focus string, files []string) bool {
 	for _, f := range files {
 		if below(f, focus) {
 			return true

@@ -18,7 +18,9 @@ type Value struct {
 
 func one(text string) Value { return Value{Text: text} }
 
-func many(list []string) Value { return Value{Text: strings.Join(list, "\n"), List: list, Many: true} }
+func listValue(list []string) Value {
+	return Value{Text: strings.Join(list, "\n"), List: list, Many: true}
+}
 
 // IsProperty reports whether the name of a reference is that of a property of tasks, or below one.
 func IsProperty(name string) bool {
@@ -50,10 +52,10 @@ func Property(t *plan.Task, plan plan.ID, name string) (v Value, ok bool) {
 		for _, d := range t.DependsOn {
 			ids = append(ids, string(d))
 		}
-		return many(ids), len(ids) > 0
+		return listValue(ids), len(ids) > 0
 	case "inherited.context":
 		list, _ := texts(inherited["context"])
-		return many(list), len(list) > 0
+		return listValue(list), len(list) > 0
 	case "inherited", "shared_context":
 		part, _ := t.Context[name].(map[string]any)
 		return one(asText(t.Context[name])), len(part) > 0
@@ -66,14 +68,14 @@ func Property(t *plan.Task, plan plan.ID, name string) (v Value, ok bool) {
 		return nested(shared, key)
 	}
 	list := contextTexts(t, name)
-	return many(list), len(list) > 0
+	return listValue(list), len(list) > 0
 }
 
 // nested finds a.b.c in objects that stand inside each other; a key may have dots itself.
 func nested(m map[string]any, key string) (Value, bool) {
 	if v, ok := m[key]; ok {
 		if list, ok := texts(v); ok && len(list) > 0 {
-			return many(list), true
+			return listValue(list), true
 		}
 		return one(asText(v)), true
 	}

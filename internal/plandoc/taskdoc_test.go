@@ -221,7 +221,7 @@ func TestEffective(t *testing.T) {
 	}
 	task := p.Task("IMPL-1.2")
 	s := plan.Derive(p, plan.Records{}, nil, noon)
-	e := Effective(s, task)
+	e := WithInherited(s, task)
 	want := map[string]any{"from": "IMPL-1", "context": []any{"The design is done", "Keys rotate"}}
 	if diff := cmp.Diff(want, e.Context["inherited"]); diff != "" {
 		t.Error(diff)
@@ -233,14 +233,14 @@ func TestEffective(t *testing.T) {
 		t.Error("the plan itself was changed")
 	}
 	p.Task("IMPL-1.1").Context["shared_context"] = map[string]any{"auth_strategy": "none", "x": "y"}
-	if got := fmt.Sprint(Effective(s, p.Task("IMPL-1.1")).Context["shared_context"]); got != "map[auth_strategy:none x:y]" {
+	if got := fmt.Sprint(WithInherited(s, p.Task("IMPL-1.1")).Context["shared_context"]); got != "map[auth_strategy:none x:y]" {
 		t.Errorf("the nearest does not win: %s", got)
 	}
-	if got := fmt.Sprint(Effective(s, p.Task("IMPL-1.1")).Context["inherited"]); got != "map[context:[The design is done] from:IMPL-1]" {
+	if got := fmt.Sprint(WithInherited(s, p.Task("IMPL-1.1")).Context["inherited"]); got != "map[context:[The design is done] from:IMPL-1]" {
 		t.Errorf("inherited %s", got)
 	}
 	alone := &plan.Task{TaskID: "A-1", ParentTaskID: "A-1", Context: map[string]any{"x": 1}}
-	if Effective(plan.Derive(&plan.Plan{Tasks: []*plan.Task{alone}}, plan.Records{}, nil, noon), alone) != alone {
+	if WithInherited(plan.Derive(&plan.Plan{Tasks: []*plan.Task{alone}}, plan.Records{}, nil, noon), alone) != alone {
 		t.Error("a task that inherits nothing, or is its own parent, is itself")
 	}
 }
@@ -345,7 +345,7 @@ func TestWithApproach(t *testing.T) {
 		t.Fatal(err)
 	}
 	task := p.Task("IMPL-1.2")
-	whole := WithApproach(Effective(plan.Derive(p, plan.Records{}, nil, noon), task), p.PlanID)
+	whole := WithApproach(WithInherited(plan.Derive(p, plan.Records{}, nil, noon), task), p.PlanID)
 	want := map[string]any{
 		"task_description":    "Reference The design is done, Keys rotate from IMPL-1. Apply JWT with refresh tokens.",
 		"modification_points": []any{"Add generation (src/auth/login.ts:handleLogin:75-120) following [found]"},

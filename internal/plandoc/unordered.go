@@ -10,9 +10,9 @@ import (
 // mostUnordered is how many pairs of tasks Unordered names.
 const mostUnordered = 10
 
-// Unordered finds changes of the repository that may touch the same paths and of which neither builds on the other: the
-// one that lands second may conflict with the first. That is no error.
-func Unordered(p *plan.Plan) plan.Findings {
+// OverlappingChanges finds changes of the repository that may touch the same paths and of which neither builds on the
+// other: the one that lands second may conflict with the first. That is no error.
+func OverlappingChanges(p *plan.Plan) plan.Findings {
 	s := plan.Derive(p, plan.Records{}, nil, time.Time{})
 	var fs plan.Findings
 	o := order{state: s, of: map[plan.TaskID][]uint64{}}
@@ -22,7 +22,7 @@ func Unordered(p *plan.Plan) plan.Findings {
 		}
 		for _, earlier := range p.Tasks[:i] {
 			if earlier.NodeType != plan.Action || !earlier.Changes() || !SameFocus(t, earlier) ||
-				o.builds(t.TaskID, earlier.TaskID) || o.builds(earlier.TaskID, t.TaskID) {
+				o.buildsOn(t.TaskID, earlier.TaskID) || o.buildsOn(earlier.TaskID, t.TaskID) {
 				continue
 			}
 			fs = append(fs, plan.Finding{
@@ -46,12 +46,12 @@ type order struct {
 	of    map[plan.TaskID][]uint64 // a bit for each task of the plan
 }
 
-func (o order) builds(task, on plan.TaskID) bool {
+func (o order) buildsOn(task, on plan.TaskID) bool {
 	at := o.state.Place(on)
-	return o.below(task)[at/64]&(1<<(at%64)) != 0
+	return o.ancestors(task)[at/64]&(1<<(at%64)) != 0
 }
 
-func (o order) below(task plan.TaskID) []uint64 {
+func (o order) ancestors(task plan.TaskID) []uint64 {
 	if set, known := o.of[task]; known {
 		return set
 	}
@@ -60,7 +60,7 @@ func (o order) below(task plan.TaskID) []uint64 {
 	for _, in := range o.state.Inputs(task) {
 		at := o.state.Place(in)
 		set[at/64] |= 1 << (at % 64)
-		for i, word := range o.below(in) {
+		for i, word := range o.ancestors(in) {
 			set[i] |= word
 		}
 	}

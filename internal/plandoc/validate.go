@@ -19,23 +19,23 @@ func Validate(p *plan.Plan, floors policy.Floors) plan.Findings {
 
 func validate(p *plan.Plan, floors policy.Floors) plan.Findings {
 	v := &validator{plan: p, floors: floors, limits: p.Limits()}
-	if v.index(); v.lacksIDs() {
+	if v.indexTasks(); v.hasBadIDs() {
 		return v.fs // without ids the graph means nothing
 	}
 	twice := map[plan.TaskID]bool{}
 	for _, f := range v.fs {
 		twice[f.TaskID], twice[f.TaskID.CheckID()] = true, true
 	}
-	v.roles()
+	v.checkRoles()
 	for i, t := range p.Tasks {
-		v.task(i, t)
+		v.checkTask(i, t)
 	}
-	v.tree()
-	v.cycles()
-	v.bindings()
-	v.rootRules()
-	v.targets()
-	v.config()
+	v.checkTree()
+	v.findCycles()
+	v.checkBindings()
+	v.checkRoot()
+	v.checkTargets()
+	v.checkConfig()
 	return slices.DeleteFunc(v.fs, func(f plan.Finding) bool { // of tasks with one id, nothing else
 		return f.Code != "duplicate-id" && twice[f.TaskID]
 	})
@@ -63,25 +63,25 @@ func (v *validator) add(i int, code, field, text, expected, found, example strin
 	})
 }
 
-// top notes a finding about the plan as a whole.
-func (v *validator) top(code, path, text, expected, found, example string) {
+// addTop notes a finding about the plan as a whole.
+func (v *validator) addTop(code, path, text, expected, found, example string) {
 	v.fs = append(v.fs, plan.Finding{Code: code, Path: path, Message: text, Expected: expected, Found: found,
 		Example: example})
 }
 
-func (v *validator) get(id plan.TaskID) *plan.Task {
+func (v *validator) taskByID(id plan.TaskID) *plan.Task {
 	if i, ok := v.at[id]; ok {
 		return v.plan.Tasks[i]
 	}
 	return nil
 }
 
-// index checks what every other rule needs: ids that are valid and unique, and a root.
-func (v *validator) index() {
+// indexTasks checks what every other rule needs: ids that are valid and unique, and a root.
+func (v *validator) indexTasks() {
 	v.at = make(map[plan.TaskID]int, len(v.plan.Tasks))
 	for i, t := range v.plan.Tasks {
 		if t == nil {
-			v.top("no-task", fmt.Sprintf("tasks[%d]", i), "is null", "a task", "null", "")
+			v.addTop("no-task", fmt.Sprintf("tasks[%d]", i), "is null", "a task", "null", "")
 			return
 		}
 		if !t.TaskID.Valid() {
@@ -97,10 +97,10 @@ func (v *validator) index() {
 		}
 		v.at[t.TaskID] = i
 	}
-	if v.lacksIDs() {
+	if v.hasBadIDs() {
 		return
 	}
-	v.rootExists()
+	v.checkRootExists()
 	v.children = make([][]int, len(v.plan.Tasks))
 	for i, t := range v.plan.Tasks {
 		if parent, ok := v.at[t.ParentTaskID]; ok && t.NodeType != plan.Check {
@@ -109,8 +109,8 @@ func (v *validator) index() {
 	}
 }
 
-// lacksIDs reports whether something is wrong with the ids but that some are there twice.
-func (v *validator) lacksIDs() bool {
+// hasBadIDs reports whether something is wrong with the ids but that some are there twice.
+func (v *validator) hasBadIDs() bool {
 	return slices.ContainsFunc(v.fs, func(f plan.Finding) bool { return f.Code != "duplicate-id" })
 }
 
@@ -125,11 +125,11 @@ func (v *validator) freeID(id plan.TaskID) plan.TaskID {
 	return id
 }
 
-func (v *validator) rootExists() {
+func (v *validator) checkRootExists() {
 	i, ok := v.at[v.plan.RootTaskID]
 	switch {
 	case !ok:
-		v.top("no-root", "root_task_id", "names no task", "the id of the root GOAL",
+		v.addTop("no-root", "root_task_id", "names no task", "the id of the root GOAL",
 			plain.Quote(string(v.plan.RootTaskID)),
 			"root_task_id: GOAL-1")
 	case v.plan.Tasks[i].NodeType != plan.Goal:
@@ -142,46 +142,46 @@ func (v *validator) rootExists() {
 	}
 }
 
-// config checks the plan's own fields and its limits against the policy.
-func (v *validator) config() {
+// checkConfig checks the plan's own fields and its limits against the policy.
+func (v *validator) checkConfig() {
 	p := v.plan
 	if rule := badLine(p.Title); rule != "" {
-		v.top("bad-text", "title", rule, "one line of text", plain.Quote(p.Title), "title: Release dossier")
+		v.addTop("bad-text", "title", rule, "one line of text", plain.Quote(p.Title), "title: Release dossier")
 	}
 	if p.PlanID != "" && !p.PlanID.Valid() {
-		v.top("bad-id", "plan_id", "is not a plan id", "WFS- and a slug in lower case, at most 50 characters",
+		v.addTop("bad-id", "plan_id", "is not a plan id", "WFS- and a slug in lower case, at most 50 characters",
 			plain.Quote(string(p.PlanID)), "plan_id: "+string(plan.NewID(p.Title, 1)))
 	}
 	if v.limits.MinScore < v.floors.MinScore {
-		v.looser("config.min_score", "min_score", v.floors.MinScore, v.limits.MinScore)
+		v.checkFloor("config.min_score", "min_score", v.floors.MinScore, v.limits.MinScore)
 	}
 	if v.limits.Quorum < v.floors.Quorum {
-		v.looser("config.quorum", "quorum", v.floors.Quorum, v.limits.Quorum)
+		v.checkFloor("config.quorum", "quorum", v.floors.Quorum, v.limits.Quorum)
 	}
 	for i, name := range p.Config.Reviewers {
 		if rule := badLine(name); rule != "" {
-			v.top("bad-text", fmt.Sprintf("config.reviewers[%d]", i), rule, "a name", plain.Quote(name), "")
+			v.addTop("bad-text", fmt.Sprintf("config.reviewers[%d]", i), rule, "a name", plain.Quote(name), "")
 		}
 	}
-	v.negative()
-	v.documentMode()
+	v.checkNegative()
+	v.checkDocumentMode()
 }
 
-func (v *validator) looser(path, field string, floor, have int) {
-	v.top("looser-than-policy", path, "is looser than the repository's policy",
+func (v *validator) checkFloor(path, field string, floor, have int) {
+	v.addTop("looser-than-policy", path, "is looser than the repository's policy",
 		fmt.Sprintf("at least %d", floor), strconv.Itoa(have), fmt.Sprintf("%s: %d", field, floor))
 }
 
-// negative refuses limits that the schema refuses too: a stored plan may come from anywhere.
-func (v *validator) negative() {
+// checkNegative refuses limits that the schema refuses too: a stored plan may come from anywhere.
+func (v *validator) checkNegative() {
 	c := v.plan.Config
 	for name, value := range c.Numbers() {
 		if value < 0 {
-			v.top("bad-value", "config."+name, "is negative", "zero for the default, or more", fmt.Sprint(value), "")
+			v.addTop("bad-value", "config."+name, "is negative", "zero for the default, or more", fmt.Sprint(value), "")
 		}
 	}
 	if c.MinScore > 100 {
-		v.top("bad-value", "config.min_score", "can never be reached", "at most 100", strconv.Itoa(c.MinScore),
+		v.addTop("bad-value", "config.min_score", "can never be reached", "at most 100", strconv.Itoa(c.MinScore),
 			"min_score: 90")
 	}
 }

@@ -15,26 +15,27 @@ import (
 	"gitwf/internal/schema"
 )
 
-// documentMode checks what the plan asks of its tasks' documents.
-func (v *validator) documentMode() {
+// checkDocumentMode checks what the plan asks of its tasks' documents.
+func (v *validator) checkDocumentMode() {
 	if mode := v.plan.Config.TaskDocument; mode != "" && mode != StrictTaskDocument {
-		v.top("bad-value", "config.task_document", "is not a way to check", StrictTaskDocument+", or nothing",
+		v.addTop("bad-value", "config.task_document", "is not a way to check", StrictTaskDocument+", or nothing",
 			plain.Quote(mode), "task_document: strict")
 	}
 }
 
-// document checks the sections meta, context and flow_control: what the program acts on in every
+// checkDocument checks the sections meta, context and flow_control: what the program acts on in every
 // plan, all of it where the plan is strict. What makes plans, and the CHECKs, have no such
 // sections.
-func (v *validator) document(i int, t *plan.Task) {
+func (v *validator) checkDocument(i int, t *plan.Task) {
 	if t.NodeType == plan.Check || t.Planning() || t.TaskID.Reserved() {
 		return
 	}
-	v.idLevels(i, t)
+	v.checkIDLevels(i, t)
 	if len(t.Meta)+len(t.Context)+len(t.FlowControl) == 0 && !isStrict(v.plan) {
 		return
 	}
-	d := documentRules{v, i, t, effective(t, ancestors(t, v.get)), isStrict(v.plan) && t.TaskID != v.plan.RootTaskID}
+	d := documentRules{v, i, t, effective(t, ancestors(t, v.taskByID)), isStrict(v.plan) &&
+		t.TaskID != v.plan.RootTaskID}
 	d.edges()
 	d.sections()
 	if t.NodeType == plan.Action {
@@ -42,8 +43,8 @@ func (v *validator) document(i int, t *plan.Task) {
 	}
 }
 
-// idLevels keeps ids to as many levels as the plan allows, and in a strict plan an id below that of its parent.
-func (v *validator) idLevels(i int, t *plan.Task) {
+// checkIDLevels keeps ids to as many levels as the plan allows, and in a strict plan an id below that of its parent.
+func (v *validator) checkIDLevels(i int, t *plan.Task) {
 	levels := strings.Count(string(t.TaskID), ".") + 1
 	limit := v.plan.Config.MaxIDLevels
 	if limit == 0 && isStrict(v.plan) {
@@ -94,7 +95,7 @@ type documentRules struct {
 	strict bool
 }
 
-func (d documentRules) find(code, field, text, expected, found, example string) {
+func (d documentRules) addFinding(code, field, text, expected, found, example string) {
 	d.add(d.i, code, field, text, expected, found, example)
 }
 
@@ -105,14 +106,14 @@ func (d documentRules) edges() {
 		return
 	}
 	if ids, ok := contextIDs(t, "parent"); ok && len(ids) == 1 {
-		switch parent := d.get(ids[0]); {
+		switch parent := d.taskByID(ids[0]); {
 		case ids[0] == t.ParentTaskID:
 		case parent == nil:
-			d.find("unknown-parent", "context.parent", "names a task that does not exist",
+			d.addFinding("unknown-parent", "context.parent", "names a task that does not exist",
 				"the id of the GOAL above it",
 				plain.Quote(string(ids[0])), "parent: "+string(t.ParentTaskID))
 		default:
-			d.find("context-parent", "context.parent", "is another task than the parent",
+			d.addFinding("context-parent", "context.parent", "is another task than the parent",
 				string(t.ParentTaskID)+", as parent_task_id", string(ids[0]), "parent: "+string(t.ParentTaskID))
 		}
 	}
@@ -121,11 +122,12 @@ func (d documentRules) edges() {
 		field := fmt.Sprintf("context.depends_on[%d]", j)
 		switch {
 		case !ok || slices.Contains(t.DependsOn, id) || t.NodeType == plan.Goal:
-		case d.get(id) == nil:
-			d.find("unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
-				plain.Quote(string(id)), d.similar(id, "depends_on: [", "]"))
+		case d.taskByID(id) == nil:
+			d.addFinding("unknown-dependency", field, "names a task that does not exist",
+				"the id of a task of this plan",
+				plain.Quote(string(id)), d.exampleID(id, "depends_on: [", "]"))
 		default:
-			d.find("context-depends-on", field, "is a dependency that the task itself does not have",
+			d.addFinding("context-depends-on", field, "is a dependency that the task itself does not have",
 				"the same as depends_on",
 				string(id), "depends_on: ["+string(id)+"]")
 		}
@@ -133,12 +135,12 @@ func (d documentRules) edges() {
 	inherited, _ := t.Context["inherited"].(map[string]any)
 	if from, isText := inherited["from"].(string); isText && plan.TaskID(from).Valid() {
 		switch {
-		case d.get(plan.TaskID(from)) == nil:
-			d.find("inherited-from", "context.inherited.from", "names a task that does not exist",
+		case d.taskByID(plan.TaskID(from)) == nil:
+			d.addFinding("inherited-from", "context.inherited.from", "names a task that does not exist",
 				"the id of a task above it",
 				plain.Quote(from), "from: "+string(t.ParentTaskID))
-		case !slices.Contains(ancestors(t, d.get), d.get(plan.TaskID(from))):
-			d.find("inherited-from", "context.inherited.from", "is no task above this one",
+		case !slices.Contains(ancestors(t, d.taskByID), d.taskByID(plan.TaskID(from))):
+			d.addFinding("inherited-from", "context.inherited.from", "is no task above this one",
 				"the id of a task above it", from,
 				"from: "+string(t.ParentTaskID))
 		}
@@ -149,7 +151,7 @@ func (d documentRules) edges() {
 func (d documentRules) sections() {
 	whole, err := sectionsSchema()
 	if err != nil {
-		d.find("schema", "", err.Error(), "", "", "")
+		d.addFinding("schema", "", err.Error(), "", "", "")
 		return
 	}
 	name := strings.ToLower(string(d.t.NodeType))
@@ -172,7 +174,7 @@ func (d documentRules) sections() {
 	for _, p := range form.Check(sections) {
 		for _, f := range misfits(form, p) {
 			if !seen[f.Path] {
-				d.find(f.Code, f.Path, f.Message, f.Expected, f.Found, f.Example)
+				d.addFinding(f.Code, f.Path, f.Message, f.Expected, f.Found, f.Example)
 			}
 			seen[f.Path] = true
 		}
@@ -201,10 +203,11 @@ var sectionsSchema = sync.OnceValues(func() (*schema.Schema, error) { return sch
 func (d documentRules) focusPath(field, p string) {
 	example := "focus_paths: [" + strings.Trim(strings.TrimPrefix(strings.ReplaceAll(p, `\`, "/"), "./"), "/") + "]"
 	if relpath.IsPattern(p) {
-		d.find("focus-path", field, "must not have wildcards", "the path of a file or a directory", plain.Quote(p),
+		d.addFinding("focus-path", field, "must not have wildcards", "the path of a file or a directory",
+			plain.Quote(p),
 			"focus_paths: ["+focusDir(p)+"]")
 	} else if strings.HasPrefix(p, "-") {
-		d.find("focus-path", field, "begins with a hyphen and would be taken for an option",
+		d.addFinding("focus-path", field, "begins with a hyphen and would be taken for an option",
 			"the path of a file or a directory", plain.Quote(p), "")
 	} else if err := relpath.CheckBy(p, func(c string) string {
 		if c == "" || c == "." || c == ".." || strings.EqualFold(c, ".git") {
@@ -212,7 +215,7 @@ func (d documentRules) focusPath(field, p string) {
 		}
 		return ""
 	}); err != nil {
-		d.find("focus-path", field, err.(*relpath.Error).Rule, "a path from the root of the repository",
+		d.addFinding("focus-path", field, err.(*relpath.Error).Rule, "a path from the root of the repository",
 			plain.Quote(p), example)
 	}
 }
@@ -230,7 +233,7 @@ func (d documentRules) targetFile(field, s string) {
 	file, rest, _ := strings.Cut(s, ":")
 	const want = "file:function:lines"
 	if err := relpath.Check(file); err != nil {
-		d.find("target-file", field, "the file: "+err.(*relpath.Error).Rule, want, plain.Quote(s),
+		d.addFinding("target-file", field, "the file: "+err.(*relpath.Error).Rule, want, plain.Quote(s),
 			"target_files: [src/auth/login.ts:handleLogin:75-120]")
 		return
 	}
@@ -245,7 +248,7 @@ func (d documentRules) targetFile(field, s string) {
 		b, errB = a, errA
 	}
 	if errA != nil || errB != nil || a < 1 || b < a {
-		d.find("target-file", field, "the lines are no range", want, plain.Quote(parts[len(parts)-1]),
+		d.addFinding("target-file", field, "the lines are no range", want, plain.Quote(parts[len(parts)-1]),
 			"target_files: [src/auth/login.ts:handleLogin:75-120]")
 	}
 }

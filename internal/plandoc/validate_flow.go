@@ -22,18 +22,20 @@ func (d documentRules) steps() {
 		here := fmt.Sprintf("%s[%d]", at, j)
 		m, _ := list[j].(map[string]any)
 		if rule := badLine(s.Name); rule != "" {
-			d.find("bad-text", here+".step", rule, "a name on one line", plain.Quote(s.Name), "step: find_patterns")
+			d.addFinding("bad-text", here+".step", rule, "a name on one line", plain.Quote(s.Name),
+				"step: find_patterns")
 		}
 		if d.strict && m != nil && len(s.Commands) == 0 {
-			d.find("missing-field", here+".command", "is missing", "command, or commands", "nothing",
+			d.addFinding("missing-field", here+".command", "is missing", "command, or commands", "nothing",
 				`command: "bash(rg auth src)"`)
 		}
 		if IsProperty(s.OutputTo) {
-			d.find("output-to", here+".output_to", "is a property of tasks, and can't be a result too", "another name",
+			d.addFinding("output-to", here+".output_to", "is a property of tasks, and can't be a result too",
+				"another name",
 				plain.Quote(s.OutputTo), "output_to: patterns")
 		}
 		if first, taken := names[s.Name]; taken {
-			d.find("duplicate-step", here+".step", "two steps have the same name", "a name of its own",
+			d.addFinding("duplicate-step", here+".step", "two steps have the same name", "a name of its own",
 				fmt.Sprintf("%s, also %s[%d]", plain.Quote(s.Name), at, first), "step: "+plain.Line(s.Name)+"_2")
 		} else {
 			names[s.Name] = j
@@ -41,7 +43,7 @@ func (d documentRules) steps() {
 		if s.OutputTo != "" {
 			key := strings.ToLower(s.OutputTo)
 			if first, taken := outputs[key]; taken {
-				d.find("duplicate-output", here+".output_to",
+				d.addFinding("duplicate-output", here+".output_to",
 					"two steps have the same output_to, upper and lower case being the same", "a name of its own",
 					fmt.Sprintf("%s, also %s[%d]", plain.Quote(s.OutputTo), at, first), "output_to: "+plain.Line(
 						s.OutputTo)+"_2")
@@ -86,7 +88,7 @@ func (d documentRules) stepReferences(at string, s Step, j int, m map[string]any
 					continue
 				}
 				if ref.wrong != "" {
-					d.find("unsafe-reference", field, "["+ref.name+"] "+ref.wrong,
+					d.addFinding("unsafe-reference", field, "["+ref.name+"] "+ref.wrong,
 						"an argument of a program that takes it for text; or the variable "+VarName(
 							ref.name)+" of the environment",
 						plain.Quote(c.Line[ref.start:ref.end]), "")
@@ -128,17 +130,19 @@ func (d documentRules) resolves(field, name string, outputs map[string]bool) boo
 		if head == "depends_on" {
 			expected = "a task with depends_on"
 		}
-		d.find("unresolved-reference", field, shown+" stands for nothing: neither the task nor one above it has that",
+		d.addFinding("unresolved-reference", field,
+			shown+" stands for nothing: neither the task nor one above it has that",
 			expected, "nothing", "")
 	case d.outputs(len(Steps(d.t)))[name]:
-		d.find("later-output", field, shown+" is the output of this step or of a later one",
+		d.addFinding("later-output", field, shown+" is the output of this step or of a later one",
 			"the output_to of an earlier step", shown, "")
 	case underscored.Get().MatchString(name):
 		guess := Nearest(name, sortedSet(outputs))
 		if guess != "" {
 			guess = "[" + guess + "]"
 		}
-		d.find("unresolved-reference", field, shown+" is no output of an earlier step and no property of the task",
+		d.addFinding("unresolved-reference", field,
+			shown+" is no output of an earlier step and no property of the task",
 			"the output_to of an earlier step, or a property such as [focus_paths]", shown, guess)
 	default:
 		return true

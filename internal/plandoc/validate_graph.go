@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// tree checks the DECOMPOSE edges: parents exist and are GOALs, there is no loop, every GOAL has work below it, and
-// depth and leaves are within the limits.
-func (v *validator) tree() {
+// checkTree checks the DECOMPOSE edges: parents exist and are GOALs, there is no loop, every GOAL has work below it,
+// and depth and leaves are within the limits.
+func (v *validator) checkTree() {
 	p := v.plan
 	for i, t := range p.Tasks {
-		parent := v.get(t.ParentTaskID)
+		parent := v.taskByID(t.ParentTaskID)
 		switch {
 		case t.TaskID == p.RootTaskID:
 		case t.ParentTaskID == "" && t.NodeType == plan.Check:
@@ -22,7 +22,7 @@ func (v *validator) tree() {
 		case parent == nil:
 			v.add(i, "unknown-parent", "parent_task_id", "names a task that does not exist",
 				"the id of a GOAL of this plan",
-				plain.Quote(string(t.ParentTaskID)), v.similar(t.ParentTaskID, "parent_task_id: ", ""))
+				plain.Quote(string(t.ParentTaskID)), v.exampleID(t.ParentTaskID, "parent_task_id: ", ""))
 		case parent.NodeType != plan.Goal && t.NodeType != plan.Check:
 			v.add(i, "parent-not-goal", "parent_task_id", "only a GOAL can have children", "the id of a GOAL",
 				fmt.Sprintf("%s, which is of type %s", t.ParentTaskID, parent.NodeType), "parent_task_id: "+string(
@@ -30,7 +30,7 @@ func (v *validator) tree() {
 		}
 	}
 	depth := v.depths()
-	v.parentLoops(depth)
+	v.reportParentLoops(depth)
 	for i, t := range p.Tasks {
 		if limit := v.limits.MaxDecompositionDepth; t.NodeType != plan.Check && depth[i] > limit {
 			v.add(i, "depth", "parent_task_id", "is too deep below the root",
@@ -38,9 +38,9 @@ func (v *validator) tree() {
 				fmt.Sprintf("level %d", depth[i]), fmt.Sprintf("max_decomposition_depth: %d", depth[i]))
 		}
 	}
-	v.goals()
+	v.checkGoals()
 	if leaves := p.Leaves(); leaves > v.limits.MaxLeafTasks {
-		v.top("too-many-leaves", "config.max_leaf_tasks", "the plan has too many ACTIONs",
+		v.addTop("too-many-leaves", "config.max_leaf_tasks", "the plan has too many ACTIONs",
 			fmt.Sprintf("at most %d", v.limits.MaxLeafTasks),
 			fmt.Sprint(leaves), fmt.Sprintf("max_leaf_tasks: %d", leaves))
 	}
@@ -70,8 +70,8 @@ func (v *validator) depths() []int {
 	return depth
 }
 
-// parentLoops reports each loop among the tasks that do not hang on the root.
-func (v *validator) parentLoops(depth []int) {
+// reportParentLoops reports each loop among the tasks that do not hang on the root.
+func (v *validator) reportParentLoops(depth []int) {
 	visited := make([]int, len(v.plan.Tasks)) // in which walk
 	for start := range v.plan.Tasks {
 		if depth[start] != unreached || visited[start] != 0 {
@@ -91,13 +91,14 @@ func (v *validator) parentLoops(depth []int) {
 		}
 		v.add(i, "cycle", "parent_task_id", "the parents go round in a circle",
 			"a way up to "+string(v.plan.RootTaskID),
-			v.path(loop), "parent_task_id: "+string(v.plan.RootTaskID))
+			v.showLoop(loop), "parent_task_id: "+string(v.plan.RootTaskID))
 	}
 }
 
-// goals refuses a GOAL that could never be DONE because there is nothing below it. That of a plan which is still to be
-// made has the task that makes it; one that the plan's workflow fills later has the task that does, once it is grafted.
-func (v *validator) goals() {
+// checkGoals refuses a GOAL that could never be DONE because there is nothing below it. That of a plan which is still
+// to be made has the task that makes it; one that the plan's workflow fills later has the task that does, once it is
+// grafted.
+func (v *validator) checkGoals() {
 	hasWork := make([]bool, len(v.plan.Tasks))
 	any := false
 	for i, t := range v.plan.Tasks {
@@ -110,7 +111,7 @@ func (v *validator) goals() {
 		}
 	}
 	if !any {
-		v.top("no-action", "tasks", "the plan has nothing to do", "one ACTION or more", "none",
+		v.addTop("no-action", "tasks", "the plan has nothing to do", "one ACTION or more", "none",
 			"tasks: [{task_id: IMPL-1, ...}]")
 		return
 	}
@@ -122,8 +123,8 @@ func (v *validator) goals() {
 	}
 }
 
-// path shows a loop: IMPL-1 -> IMPL-2 -> IMPL-1. The middle of a long one is left out.
-func (v *validator) path(loop []int) string {
+// showLoop shows a loop: IMPL-1 -> IMPL-2 -> IMPL-1. The middle of a long one is left out.
+func (v *validator) showLoop(loop []int) string {
 	const ends = 8
 	var ids []string
 	for k, i := range loop {
@@ -154,9 +155,9 @@ func (v *validator) waitsFor(i int) []int {
 	return deps
 }
 
-// cycles reports tasks that wait for themselves, one loop for each part of the graph. The walk keeps its own stack: a
-// chain of ten thousand tasks must not be ten thousand calls deep.
-func (v *validator) cycles() {
+// findCycles reports tasks that wait for themselves, one loop for each part of the graph. The walk keeps its own stack:
+// a chain of ten thousand tasks must not be ten thousand calls deep.
+func (v *validator) findCycles() {
 	const white, grey, black = 0, 1, 2
 	type frame struct {
 		task int
@@ -193,15 +194,15 @@ func (v *validator) cycles() {
 				for _, f := range stack[begin:] {
 					loop = append(loop, f.task)
 				}
-				v.cycle(loop)
+				v.reportCycle(loop)
 			}
 		}
 	}
 }
 
-// cycle reports a loop, beginning with an ACTION: only ACTIONs say what they depend on. Loops of parents, and those
-// that run through a task's own GOAL, are reported where they arise.
-func (v *validator) cycle(loop []int) {
+// reportCycle reports a loop, beginning with an ACTION: only ACTIONs say what they depend on. Loops of parents, and
+// those that run through a task's own GOAL, are reported where they arise.
+func (v *validator) reportCycle(loop []int) {
 	begin := 0
 	for begin < len(loop) && v.plan.Tasks[loop[begin]].NodeType != plan.Action {
 		begin++
@@ -212,25 +213,26 @@ func (v *validator) cycle(loop []int) {
 	loop = append(append([]int{}, loop[begin:]...), loop[:begin]...)
 	for k, i := range loop {
 		after := v.plan.Tasks[loop[(k+1)%len(loop)]]
-		if t := v.plan.Tasks[i]; t.NodeType == plan.Action && after.NodeType == plan.Goal && v.above(t, after.TaskID) {
+		if t := v.plan.Tasks[i]; t.NodeType == plan.Action && after.NodeType == plan.Goal && v.isAncestor(t,
+			after.TaskID) {
 			return
 		}
 	}
 	after := v.plan.Tasks[loop[1%len(loop)]].TaskID
 	v.add(loop[0], "cycle", "depends_on", "the tasks wait for each other in a circle",
 		"an order in which they can be done",
-		v.path(loop), "a plan without "+string(after)+" in this list")
+		v.showLoop(loop), "a plan without "+string(after)+" in this list")
 }
 
-// bindings checks that ACTIONs and CHECKs are bound 1:1.
-func (v *validator) bindings() {
+// checkBindings checks that ACTIONs and CHECKs are bound 1:1.
+func (v *validator) checkBindings() {
 	by := make(map[plan.TaskID]plan.TaskID, len(v.plan.Tasks)/2)
 	for i, t := range v.plan.Tasks {
 		if t.NodeType != plan.Check {
 			continue
 		}
 		const field = "review_target_task_id"
-		target := v.get(t.ReviewTargetTaskID)
+		target := v.taskByID(t.ReviewTargetTaskID)
 		first, taken := by[t.ReviewTargetTaskID]
 		switch {
 		case t.ReviewTargetTaskID == "":
@@ -238,7 +240,7 @@ func (v *validator) bindings() {
 				"review_target_task_id: IMPL-1")
 		case target == nil:
 			v.add(i, "check-binding", field, "names a task that does not exist", "the id of an ACTION of this plan",
-				plain.Quote(string(t.ReviewTargetTaskID)), v.similar(t.ReviewTargetTaskID, field+": ", ""))
+				plain.Quote(string(t.ReviewTargetTaskID)), v.exampleID(t.ReviewTargetTaskID, field+": ", ""))
 		case target.NodeType != plan.Action:
 			v.add(i, "check-binding", field, "only an ACTION is reviewed", "the id of an ACTION",
 				fmt.Sprintf("%s, which is of type %s", target.TaskID, target.NodeType), "")

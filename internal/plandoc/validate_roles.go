@@ -20,35 +20,35 @@ import (
 
 var roleName = pattern.Compile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// roles checks the plan's roles. A role has no name that stands for somebody else among reviewers.
-func (v *validator) roles() {
+// checkRoles checks the plan's roles. A role has no name that stands for somebody else among reviewers.
+func (v *validator) checkRoles() {
 	taken := []string{plan.ReviewerChecks, plan.ReviewerPlan, plan.ReviewerPerson, plan.ReviewerVerdicts,
 		plan.ReviewerDecision, plan.AgentExec, plan.AgentManual, plan.AgentOutline, plan.AgentWorkflow}
 	for _, name := range slices.Sorted(maps.Keys(v.plan.Roles)) {
 		role, at := v.plan.Roles[name], joinPath("roles", name)
 		switch {
 		case !roleName.Get().MatchString(name):
-			v.top("bad-id", at, "is not the name of a role", "lower-case letters, digits and hyphens",
+			v.addTop("bad-id", at, "is not the name of a role", "lower-case letters, digits and hyphens",
 				plain.Quote(name), "")
-		case slices.Contains(taken, name) || nobody(name):
-			v.top("bad-id", at, "the name stands for somebody else", "another name", plain.Quote(name), "")
+		case slices.Contains(taken, name) || isReservedReviewer(name):
+			v.addTop("bad-id", at, "the name stands for somebody else", "another name", plain.Quote(name), "")
 		}
 		if strings.TrimSpace(role.Text) == "" {
-			v.top("no-text", at+".text", "the role says nothing", "what whoever takes it is told", "nothing", "")
+			v.addTop("no-text", at+".text", "the role says nothing", "what whoever takes it is told", "nothing", "")
 		}
 		if role.Agent != "" && badLine(role.Agent) != "" {
-			v.top("bad-text", at+".agent", badLine(role.Agent), "the name of an agent", plain.Quote(role.Agent), "")
+			v.addTop("bad-text", at+".agent", badLine(role.Agent), "the name of an agent", plain.Quote(role.Agent), "")
 		}
 	}
 }
 
-// nobody reports whether a reviewer's name stands for what nobody approved, or rejected.
-func nobody(name string) bool { return name == "accepted" || name == "overtaken" }
+// isReservedReviewer reports whether a reviewer's name stands for what nobody approved, or rejected.
+func isReservedReviewer(name string) bool { return name == "accepted" || name == "overtaken" }
 
-// flow checks an ACTION's role, and what it judges or decides.
-func (v *validator) flow(i int, t *plan.Task) {
+// checkFlow checks an ACTION's role, and what it judges or decides.
+func (v *validator) checkFlow(i int, t *plan.Task) {
 	if t.Role != "" {
-		v.isRole(i, "role", t.Role)
+		v.checkRoleName(i, "role", t.Role)
 	}
 	for j, id := range t.OrderOnly {
 		if !slices.Contains(t.DependsOn, id) {
@@ -71,11 +71,11 @@ func (v *validator) flow(i int, t *plan.Task) {
 			"deliverable_spec: {format: decision, filename: decision.json}")
 	}
 	if t.Judges != nil {
-		v.judges(i, t)
+		v.checkJudges(i, t)
 	}
 	if t.Decides != nil {
 		for j, role := range t.Decides.Orders {
-			v.isRole(i, fmt.Sprintf("decides.orders[%d]", j), role)
+			v.checkRoleName(i, fmt.Sprintf("decides.orders[%d]", j), role)
 		}
 		if first := slices.IndexFunc(v.plan.Tasks, func(t *plan.Task) bool { return t.Decides != nil }); first != i {
 			v.add(i, "two-deciders", "decides", "another task decides already; each would wait for the end "+
@@ -89,7 +89,7 @@ func (v *validator) flow(i int, t *plan.Task) {
 	}
 }
 
-func (v *validator) isRole(i int, field, name string) {
+func (v *validator) checkRoleName(i int, field, name string) {
 	if _, ok := v.plan.Roles[name]; !ok {
 		known := slices.Sorted(maps.Keys(v.plan.Roles))
 		v.add(i, "unknown-role", field, "names a role that the plan does not have", "one of "+strings.Join(known, ", "),
@@ -97,17 +97,17 @@ func (v *validator) isRole(i int, field, name string) {
 	}
 }
 
-// judges checks that a task judges ACTIONs that come before it, or GOALs.
-func (v *validator) judges(i int, t *plan.Task) {
+// checkJudges checks that a task judges ACTIONs that come before it, or GOALs.
+func (v *validator) checkJudges(i int, t *plan.Task) {
 	if len(t.Judges.Tasks) == 0 {
 		v.add(i, "judges-nothing", "judges.tasks", "the task judges nothing", "ids of tasks", "none", "tasks: [IMPL-1]")
 	}
 	for j, id := range t.Judges.Tasks {
-		field, other := fmt.Sprintf("judges.tasks[%d]", j), v.get(id)
+		field, other := fmt.Sprintf("judges.tasks[%d]", j), v.taskByID(id)
 		switch {
 		case other == nil:
 			v.add(i, "unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
-				plain.Quote(string(id)), v.similar(id, "tasks: [", "]"))
+				plain.Quote(string(id)), v.exampleID(id, "tasks: [", "]"))
 		case other.NodeType == plan.Check || other.Planning() || other.Judges != nil || other.Decides != nil:
 			v.add(i, "judges-no-work", field, "names a task whose deliverable is no work",
 				"an ACTION that makes something, or a GOAL",
@@ -126,7 +126,7 @@ func (v *validator) dependsOn(t *plan.Task, id plan.TaskID) bool {
 		if slices.Contains(t.DependsOn, id) {
 			return true
 		}
-		above := v.get(id)
+		above := v.taskByID(id)
 		if above == nil || above.ParentTaskID == "" {
 			return false
 		}
@@ -135,15 +135,15 @@ func (v *validator) dependsOn(t *plan.Task, id plan.TaskID) bool {
 	return false
 }
 
-// rounds checks how a CHECK comes to its verdict. The floors of the policy bind here, too.
-func (v *validator) rounds(i int, t *plan.Task) {
-	target := v.get(t.ReviewTargetTaskID)
+// checkRounds checks how a CHECK comes to its verdict. The floors of the policy bind here, too.
+func (v *validator) checkRounds(i int, t *plan.Task) {
+	target := v.taskByID(t.ReviewTargetTaskID)
 	if t.TakesExhausted() && target != nil && (target.Planning() || target.Judges != nil || target.Decides != nil) {
 		v.add(i, "accepts-act", "on_exhausted", "what was rejected would take effect on other tasks", "ask",
 			t.OnExhausted,
 			"on_exhausted: ask")
 	}
-	v.agree(i, t)
+	v.checkAgree(i, t)
 	r := t.Rubric
 	if r == nil {
 		return
@@ -173,7 +173,7 @@ func (v *validator) rounds(i int, t *plan.Task) {
 	}
 }
 
-func (v *validator) agree(i int, t *plan.Task) {
+func (v *validator) checkAgree(i int, t *plan.Task) {
 	a := t.Agree
 	if a == nil {
 		return
@@ -197,8 +197,8 @@ func (v *validator) agree(i int, t *plan.Task) {
 	}
 }
 
-// schemaCheck checks a criterion that holds a file of the deliverable against a schema.
-func (v *validator) schemaCheck(i int, at string, t *plan.Task, c plan.Criterion) {
+// checkSchemaCriterion checks a criterion that holds a file of the deliverable against a schema.
+func (v *validator) checkSchemaCriterion(i int, at string, t *plan.Task, c plan.Criterion) {
 	if c.CheckMethod != plan.SchemaCheck {
 		if c.Schema != nil || c.File != "" {
 			v.add(i, "check-method", at+"schema", "only schema_check reads a schema", "check_method: schema_check",
@@ -225,14 +225,14 @@ func (v *validator) schemaCheck(i int, at string, t *plan.Task, c plan.Criterion
 			"a JSON Schema without references to other documents", found, "schema: {type: object, required: "+
 				"[pass_rate]}")
 	}
-	if d := t.DeliverableSpec; d != nil && (c.File == "" && !d.SingleFile || c.File != "" && !delivers(d, c.File)) {
+	if d := t.DeliverableSpec; d != nil && (c.File == "" && !d.SingleFile || c.File != "" && !deliversFile(d, c.File)) {
 		v.add(i, "unknown-file", at+"file", "names no file of the deliverable", "a file of deliverable_spec",
 			plain.Quote(c.File), "file: "+d.Filename)
 	}
 }
 
-// delivers reports whether a deliverable may have the file.
-func delivers(d *plan.DeliverableSpec, file string) bool {
+// deliversFile reports whether a deliverable may have the file.
+func deliversFile(d *plan.DeliverableSpec, file string) bool {
 	return slices.ContainsFunc(append([]string{d.Filename}, d.Files...), func(p string) bool {
 		return p != "" && glob.Match(p, file)
 	})

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// rootRules checks that the top task's checklist is covered and that the final deliverable can come about.
-func (v *validator) rootRules() {
+// checkRoot checks that the top task's checklist is covered and that the final deliverable can come about.
+func (v *validator) checkRoot() {
 	i := v.at[v.plan.RootTaskID]
 	root := v.plan.Tasks[i]
 	known := map[string]int{}
@@ -32,7 +32,7 @@ func (v *validator) rootRules() {
 				"nothing", "")
 		}
 	}
-	covered := v.coverage(known)
+	covered := v.coveredCriteria(known)
 	// A plan that is not made yet has only a root and planning tasks, which cover nothing. In a plan that is made from
 	// a workflow, fills may cover more later; the lint of the file demands that something does.
 	for j, c := range root.RootAcceptanceCriteria {
@@ -43,19 +43,19 @@ func (v *validator) rootRules() {
 		}
 	}
 	if root.FinalDeliverableSpec != nil {
-		v.final(i, root.FinalDeliverableSpec)
+		v.checkFinal(i, root.FinalDeliverableSpec)
 	}
 }
 
-// coverage is the set of root criteria that some ACTION or one of its criteria covers.
-func (v *validator) coverage(known map[string]int) map[string]bool {
+// coveredCriteria is the set of root criteria that some ACTION or one of its criteria covers.
+func (v *validator) coveredCriteria(known map[string]int) map[string]bool {
 	covered := map[string]bool{}
 	cover := func(i int, field string, ids []string) {
 		for j, id := range ids {
 			if _, ok := known[id]; !ok {
 				v.add(i, "unknown-root-criterion", fmt.Sprintf("%s[%d]", field, j),
 					"names a root criterion that does not exist",
-					v.knownRoot(), plain.Quote(id), "")
+					v.rootCriteriaIDs(), plain.Quote(id), "")
 			}
 			covered[id] = true
 		}
@@ -72,10 +72,10 @@ func (v *validator) coverage(known map[string]int) map[string]bool {
 	return covered
 }
 
-func (v *validator) knownRoot() string {
+func (v *validator) rootCriteriaIDs() string {
 	const most = 20
 	var ids []string
-	for _, c := range v.get(v.plan.RootTaskID).RootAcceptanceCriteria {
+	for _, c := range v.taskByID(v.plan.RootTaskID).RootAcceptanceCriteria {
 		ids = append(ids, c.ID)
 	}
 	switch {
@@ -87,14 +87,14 @@ func (v *validator) knownRoot() string {
 	return "one of " + strings.Join(ids, ", ")
 }
 
-func (v *validator) final(i int, f *plan.FinalDeliverableSpec) {
+func (v *validator) checkFinal(i int, f *plan.FinalDeliverableSpec) {
 	const at = "final_deliverable_spec."
 	for j, id := range f.IncludeChildren {
-		if t := v.get(id); t == nil || t.NodeType == plan.Check {
+		if t := v.taskByID(id); t == nil || t.NodeType == plan.Check {
 			v.add(i, "bad-final-spec", fmt.Sprintf("%sinclude_children[%d]", at, j),
 				"names no deliverable of this plan",
 				"the id of an ACTION or a GOAL",
-				plain.Quote(string(id)), v.similar(id, "include_children: [", "]"))
+				plain.Quote(string(id)), v.exampleID(id, "include_children: [", "]"))
 		}
 	}
 	switch f.Mode {
@@ -105,15 +105,15 @@ func (v *validator) final(i int, f *plan.FinalDeliverableSpec) {
 				string(f.AssembleTaskID), "mode: ASSEMBLE")
 		}
 	case plan.Assemble:
-		v.assemble(i, f)
+		v.checkAssemble(i, f)
 	default:
 		v.add(i, "bad-final-spec", at+"mode", "is not a mode", "PASS_THROUGH or ASSEMBLE", plain.Quote(f.Mode),
 			"mode: PASS_THROUGH")
 	}
 }
 
-// Obsolete finds what nobody may write any more, and plans of earlier times may have.
-func Obsolete(p *plan.Plan) (fs plan.Findings) {
+// ObsoleteFindings finds what nobody may write any more, and plans of earlier times may have.
+func ObsoleteFindings(p *plan.Plan) (fs plan.Findings) {
 	for i, t := range p.Tasks {
 		if f := t.FinalDeliverableSpec; f != nil && f.Mode == plan.Assemble && len(f.IncludeChildren) > 0 {
 			fs = append(fs, plan.Finding{Code: "bad-final-spec", TaskID: t.TaskID,
@@ -125,13 +125,14 @@ func Obsolete(p *plan.Plan) (fs plan.Findings) {
 	return fs
 }
 
-// assemble checks that the assembling task depends on all of its inputs: what it does not depend on it would not see.
-func (v *validator) assemble(i int, f *plan.FinalDeliverableSpec) {
+// checkAssemble checks that the assembling task depends on all of its inputs: what it does not depend on it would not
+// see.
+func (v *validator) checkAssemble(i int, f *plan.FinalDeliverableSpec) {
 	const field = "final_deliverable_spec.assemble_task_id"
 	j, ok := v.at[f.AssembleTaskID]
 	if !ok || v.plan.Tasks[j].NodeType != plan.Action || v.plan.Tasks[j].Planning() {
 		v.add(i, "bad-final-spec", field, "ASSEMBLE needs the task that assembles", "the id of an ACTION",
-			plain.Quote(string(f.AssembleTaskID)), v.similar(f.AssembleTaskID, "assemble_task_id: ", ""))
+			plain.Quote(string(f.AssembleTaskID)), v.exampleID(f.AssembleTaskID, "assemble_task_id: ", ""))
 		return
 	}
 	task := v.plan.Tasks[j]
@@ -200,9 +201,9 @@ func (v *validator) leavesOf(ids []plan.TaskID) map[int]bool {
 	return leaves
 }
 
-// targets refuses two files that would go to one place: twice in one task, or, for tasks that say where their files
-// go, at one path of an output_dir that both name. Otherwise each task's files are apart.
-func (v *validator) targets() {
+// checkTargets refuses two files that would go to one place: twice in one task, or, for tasks that say where their
+// files go, at one path of an output_dir that both name. Otherwise each task's files are apart.
+func (v *validator) checkTargets() {
 	taken := map[string]plan.TaskID{}
 	for i, t := range v.plan.Tasks {
 		s := t.DeliverableSpec
@@ -232,12 +233,12 @@ func (v *validator) targets() {
 				taken[k] = t.TaskID
 			}
 		}
-		v.nested(i, own)
+		v.checkNested(i, own)
 	}
 }
 
-// nested refuses a file that would have to be a directory for another file of the same task.
-func (v *validator) nested(i int, own map[string]string) {
+// checkNested refuses a file that would have to be a directory for another file of the same task.
+func (v *validator) checkNested(i int, own map[string]string) {
 	for key, shown := range own {
 		for slash := strings.LastIndexByte(key, '/'); slash > 0; slash = strings.LastIndexByte(key[:slash], '/') {
 			if dir, ok := own[key[:slash]]; ok {

@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// task checks what can be said of one task alone, or of it and the tasks that it names.
-func (v *validator) task(i int, t *plan.Task) {
+// checkTask checks what can be said of one task alone, or of it and the tasks that it names.
+func (v *validator) checkTask(i int, t *plan.Task) {
 	if rule := badLine(t.Title); rule != "" {
 		v.add(i, "bad-text", "title", rule, "one line of text", plain.Quote(t.Title), "title: Write the report")
 	}
@@ -21,23 +21,23 @@ func (v *validator) task(i int, t *plan.Task) {
 	}
 	switch t.NodeType {
 	case plan.Action:
-		v.action(i, t)
+		v.checkAction(i, t)
 	case plan.Check:
-		v.check(i, t)
+		v.checkReviewTask(i, t)
 	case plan.Goal:
 	default:
 		v.add(i, "bad-value", "node_type", "is not a kind of task", "GOAL, ACTION or CHECK",
 			plain.Quote(string(t.NodeType)),
 			"node_type: ACTION")
 	}
-	v.fields(i, t)
-	v.dependencies(i, t)
-	v.requirements(i, t)
-	v.document(i, t)
+	v.checkFields(i, t)
+	v.checkDependencies(i, t)
+	v.checkRequirements(i, t)
+	v.checkDocument(i, t)
 }
 
-// fields refuses the fields of another kind of task: nothing would read them.
-func (v *validator) fields(i int, t *plan.Task) {
+// checkFields refuses the fields of another kind of task: nothing would read them.
+func (v *validator) checkFields(i int, t *plan.Task) {
 	isRoot := t.TaskID == v.plan.RootTaskID
 	for _, f := range [...]struct {
 		name  string
@@ -80,17 +80,17 @@ func (v *validator) fields(i int, t *plan.Task) {
 	}
 }
 
-func (v *validator) dependencies(i int, t *plan.Task) {
+func (v *validator) checkDependencies(i int, t *plan.Task) {
 	seen := make(map[plan.TaskID]bool, len(t.DependsOn))
 	for j, d := range t.DependsOn {
 		field := fmt.Sprintf("depends_on[%d]", j)
-		dep := v.get(d)
+		dep := v.taskByID(d)
 		switch {
 		case seen[d]:
 			v.add(i, "duplicate-dependency", field, "is listed twice", "each task once", string(d), "")
 		case dep == nil:
 			v.add(i, "unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
-				plain.Quote(string(d)), v.similar(d, "depends_on: [", "]"))
+				plain.Quote(string(d)), v.exampleID(d, "depends_on: [", "]"))
 		case d == t.TaskID:
 			v.add(i, "self-dependency", field, "the task depends on itself", "another task", string(d), "")
 		case t.NodeType == plan.Check && d != t.ReviewTargetTaskID:
@@ -106,7 +106,7 @@ func (v *validator) dependencies(i int, t *plan.Task) {
 		case dep.NodeType == plan.Check:
 			v.add(i, "depends-on-check", field, "names a CHECK; a task that is DONE has passed its CHECK already",
 				"an ACTION or a GOAL", string(d), "depends_on: ["+string(dep.ReviewTargetTaskID)+"]")
-		case dep.NodeType == plan.Goal && t.NodeType == plan.Action && v.above(t, d):
+		case dep.NodeType == plan.Goal && t.NodeType == plan.Action && v.isAncestor(t, d):
 			v.add(i, "depends-on-ancestor", field, "a task can't wait for the GOAL that waits for it",
 				"a task outside of its own GOALs",
 				fmt.Sprintf("%s -> %s -> %s", t.TaskID, d, t.TaskID), "")
@@ -115,8 +115,8 @@ func (v *validator) dependencies(i int, t *plan.Task) {
 	}
 }
 
-// above reports whether id is an ancestor of t. The bound ends the walk where parents go round in a circle.
-func (v *validator) above(t *plan.Task, id plan.TaskID) bool {
+// isAncestor reports whether id is an ancestor of t. The bound ends the walk where parents go round in a circle.
+func (v *validator) isAncestor(t *plan.Task, id plan.TaskID) bool {
 	for range plan.MaxDepth {
 		if t == nil || t.ParentTaskID == "" {
 			return false
@@ -124,13 +124,13 @@ func (v *validator) above(t *plan.Task, id plan.TaskID) bool {
 		if t.ParentTaskID == id {
 			return true
 		}
-		t = v.get(t.ParentTaskID)
+		t = v.taskByID(t.ParentTaskID)
 	}
 	return false
 }
 
-// similar is an example with the known id that is nearest to a misspelt one.
-func (v *validator) similar(id plan.TaskID, before, after string) string {
+// exampleID is an example with the known id that is nearest to a misspelt one.
+func (v *validator) exampleID(id plan.TaskID, before, after string) string {
 	const enough = 2000 // beyond this many tasks the search costs more than the hint is worth
 	if len(v.plan.Tasks) > enough || v.fs.Full() {
 		return ""
@@ -147,7 +147,7 @@ func (v *validator) similar(id plan.TaskID, before, after string) string {
 	return ""
 }
 
-func (v *validator) requirements(i int, t *plan.Task) {
+func (v *validator) checkRequirements(i int, t *plan.Task) {
 	seen := map[string]bool{}
 	for j, r := range t.Requires {
 		field := fmt.Sprintf("requires[%d].name", j)
@@ -162,7 +162,7 @@ func (v *validator) requirements(i int, t *plan.Task) {
 	}
 }
 
-func (v *validator) action(i int, t *plan.Task) {
+func (v *validator) checkAction(i int, t *plan.Task) {
 	if t.Agent == plan.AgentExec && strings.TrimSpace(t.Run) == "" {
 		v.add(i, "no-run", "run", "the agent exec has nothing to run", "a command line, or another agent", "nothing",
 			"run: make -s report > $WF_OUT/report.md")
@@ -178,21 +178,21 @@ func (v *validator) action(i int, t *plan.Task) {
 				"only the program makes tasks whose deliverable is a plan",
 				"another format", plan.FormatPlan, "format: yaml")
 		}
-		v.spec(i, t.DeliverableSpec)
+		v.checkSpec(i, t.DeliverableSpec)
 	}
 	if len(t.AcceptanceCriteria) == 0 {
 		v.add(i, "no-criteria", "acceptance_criteria", "the ACTION does not say what it is judged by",
 			"one criterion or more", "none",
 			"acceptance_criteria: [{id: A1, statement: report.md has a summary, run: grep -q Summary report.md}]")
 	}
-	v.criteria(i, t)
-	v.flow(i, t)
+	v.checkCriteria(i, t)
+	v.checkFlow(i, t)
 }
 
-func (v *validator) spec(i int, s *plan.DeliverableSpec) {
+func (v *validator) checkSpec(i int, s *plan.DeliverableSpec) {
 	const at = "deliverable_spec."
 	if s.Changes() {
-		v.change(i, s)
+		v.checkChange(i, s)
 		return
 	}
 	if len(s.Paths) > 0 || len(s.Tests) > 0 {
@@ -236,7 +236,7 @@ func (v *validator) spec(i int, s *plan.DeliverableSpec) {
 	}
 }
 
-func (v *validator) criteria(i int, t *plan.Task) {
+func (v *validator) checkCriteria(i int, t *plan.Task) {
 	seen := map[string]int{}
 	musts := 0
 	for j, c := range t.AcceptanceCriteria {
@@ -255,9 +255,9 @@ func (v *validator) criteria(i int, t *plan.Task) {
 				"nothing",
 				"statement: report.md has a summary")
 		}
-		v.method(i, at, t, c)
-		v.supersedes(i, at, t, c)
-		v.schemaCheck(i, at, t, c)
+		v.checkMethod(i, at, t, c)
+		v.checkSupersedes(i, at, t, c)
+		v.checkSchemaCriterion(i, at, t, c)
 		if c.Severity == plan.Must {
 			musts++
 		}
@@ -270,9 +270,9 @@ func (v *validator) criteria(i int, t *plan.Task) {
 	}
 }
 
-// supersedes checks that a criterion names run lines of other changes, which this one depends on: only then do they
-// land first.
-func (v *validator) supersedes(i int, at string, t *plan.Task, c plan.Criterion) {
+// checkSupersedes checks that a criterion names run lines of other changes, which this one depends on: only then do
+// they land first.
+func (v *validator) checkSupersedes(i int, at string, t *plan.Task, c plan.Criterion) {
 	for j, name := range c.Supersedes {
 		id, criterion, _ := strings.Cut(name, ":")
 		other := v.plan.Task(plan.TaskID(id))
@@ -287,7 +287,7 @@ func (v *validator) supersedes(i int, at string, t *plan.Task, c plan.Criterion)
 	}
 }
 
-func (v *validator) method(i int, at string, t *plan.Task, c plan.Criterion) {
+func (v *validator) checkMethod(i int, at string, t *plan.Task, c plan.Criterion) {
 	if c.Red != "" && (!c.RedFirst() || c.Run == "" || !t.Changes()) {
 		v.add(i, "bad-value", at+"red", "says that the run line of a change fails before the work is done",
 			"base, at a criterion with a run line",
@@ -342,7 +342,7 @@ func validCriterionID(id string) bool {
 	return id != "" && len(id) <= most
 }
 
-func (v *validator) check(i int, t *plan.Task) {
+func (v *validator) checkReviewTask(i int, t *plan.Task) {
 	if t.MinScore < 0 || t.MinScore > 100 {
 		v.add(i, "bad-value", "min_score", "is not a score", "0 to 100", strconv.Itoa(t.MinScore), "min_score: 90")
 	} else if t.MinScore > 0 && t.MinScore < v.floors.MinScore {
@@ -357,18 +357,19 @@ func (v *validator) check(i int, t *plan.Task) {
 			fmt.Sprintf("at least %d", v.floors.Quorum), strconv.Itoa(t.Quorum), fmt.Sprintf("quorum: %d",
 				v.floors.Quorum))
 	}
-	v.reviewers(i, t)
-	v.rounds(i, t)
+	v.checkReviewers(i, t)
+	v.checkRounds(i, t)
 }
 
-// reviewers checks who may review: names that can be shown, enough of them for the quorum, none that policy excludes.
-func (v *validator) reviewers(i int, t *plan.Task) {
+// checkReviewers checks who may review: names that can be shown, enough of them for the quorum, none that policy
+// excludes.
+func (v *validator) checkReviewers(i int, t *plan.Task) {
 	names := t.Reviewers
 	if names == nil {
 		names = v.plan.Config.Reviewers
 	}
 	for j, name := range t.Reviewers {
-		if nobody(name) {
+		if isReservedReviewer(name) {
 			v.add(i, "bad-id", fmt.Sprintf("reviewers[%d]", j), "the name stands for what nobody approved",
 				"another name",
 				plain.Quote(name), "")
@@ -382,7 +383,7 @@ func (v *validator) reviewers(i int, t *plan.Task) {
 		quorum = t.Quorum
 	}
 	// The engine approves only what it judges whole. A list of the engine alone is then open to persons.
-	target := v.get(t.ReviewTargetTaskID)
+	target := v.taskByID(t.ReviewTargetTaskID)
 	personal := t.Rubric != nil || target != nil &&
 		(target.Judges != nil || slices.ContainsFunc(target.AcceptanceCriteria, plan.Criterion.Manual))
 	can := slices.Compact(slices.Sorted(slices.Values(names)))

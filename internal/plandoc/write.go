@@ -33,7 +33,7 @@ func WriteYAML(p *plan.Plan) ([]byte, error) {
 		}
 	}
 	plainStyle(&doc)
-	if data, err = Written(&doc); err != nil {
+	if data, err = MarshalYAML(&doc); err != nil {
 		return nil, fmt.Errorf("write plan %s: %w", p.PlanID, err)
 	}
 	return data, nil
@@ -53,9 +53,9 @@ func escaped(data []byte) []byte {
 	return b.Bytes()
 }
 
-// Written is a document in YAML, as this program writes it: doc is a YAML node, or a struct whose fields have yaml
+// MarshalYAML is a document in YAML, as this program writes it: doc is a YAML node, or a struct whose fields have yaml
 // tags.
-func Written(doc any) ([]byte, error) {
+func MarshalYAML(doc any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)

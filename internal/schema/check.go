@@ -57,7 +57,7 @@ type Problem struct {
 // encoding/json produces, and of int64.
 func (s *Schema) Check(v any) []Problem {
 	w := walker{}
-	w.value(s, nil, v)
+	w.checkValue(s, nil, v)
 	return w.found
 }
 
@@ -68,7 +68,7 @@ var ErrTooComplex = errors.New("too complex to be checked")
 // problems.
 func (s *Schema) CheckWithin(v any, steps int) ([]Problem, error) {
 	w := walker{left: &steps, most: 1000, sizes: map[string]int{}}
-	w.value(s, nil, v)
+	w.checkValue(s, nil, v)
 	if steps < 0 {
 		return nil, ErrTooComplex
 	}
@@ -94,64 +94,64 @@ func (w *walker) spend(steps int) bool {
 // fits reports whether a value fits, on the walker's steps.
 func (w *walker) fits(s *Schema, v any) bool {
 	alone := walker{left: w.left, most: 1, sizes: w.sizes}
-	alone.value(s, nil, v)
+	alone.checkValue(s, nil, v)
 	return len(alone.found) == 0
 }
 
-// note adds a problem if wrong.
-func (w *walker) note(wrong bool, s *Schema, at []string, p Problem) {
+// addProblem adds a problem if wrong.
+func (w *walker) addProblem(wrong bool, s *Schema, at []string, p Problem) {
 	if wrong && (w.most == 0 || len(w.found) < w.most) {
 		p.Schema, p.At = s, slices.Clone(at)
 		w.found = append(w.found, p)
 	}
 }
 
-// value checks a value against a schema. If its type or enum does not fit, it checks nothing else.
-func (w *walker) value(s *Schema, at []string, v any) {
+// checkValue checks a value against a schema. If its type or enum does not fit, it checks nothing else.
+func (w *walker) checkValue(s *Schema, at []string, v any) {
 	if !w.spend(1 + len(at)/8) {
 		return
 	}
 	switch {
 	case !s.Type.has(v):
-		w.note(true, s, at, Problem{Keyword: Type, Got: v})
+		w.addProblem(true, s, at, Problem{Keyword: Type, Got: v})
 		return
-	case s.Const != nil && !w.same(s.Const, v):
-		w.note(true, s, at, Problem{Keyword: Const, Got: v})
+	case s.Const != nil && !w.equal(s.Const, v):
+		w.addProblem(true, s, at, Problem{Keyword: Const, Got: v})
 		return
-	case s.Enum != nil && !slices.ContainsFunc(s.Enum, func(e any) bool { return w.same(e, v) }):
-		w.note(true, s, at, Problem{Keyword: Enum, Got: v})
+	case s.Enum != nil && !slices.ContainsFunc(s.Enum, func(e any) bool { return w.equal(e, v) }):
+		w.addProblem(true, s, at, Problem{Keyword: Enum, Got: v})
 		return
 	}
 	if s.Ref != nil {
-		w.value(s.Ref, at, v)
+		w.checkValue(s.Ref, at, v)
 	}
 	switch TypeOf(v) {
 	case "object":
-		w.object(s, at, v.(map[string]any))
+		w.checkObject(s, at, v.(map[string]any))
 	case "array":
-		w.list(s, at, v.([]any))
+		w.checkList(s, at, v.([]any))
 	case "string":
-		w.text(s, at, v.(string))
+		w.checkText(s, at, v.(string))
 	case "number":
-		w.number(s, at, v)
+		w.checkNumber(s, at, v)
 	}
 	for _, part := range s.AllOf {
-		w.value(part, at, v)
+		w.checkValue(part, at, v)
 	}
-	w.either(s, at, v)
+	w.checkAlternatives(s, at, v)
 }
 
-// either checks what a value must fit one of, or none of.
-func (w *walker) either(s *Schema, at []string, v any) {
+// checkAlternatives checks what a value must fit one of, or none of.
+func (w *walker) checkAlternatives(s *Schema, at []string, v any) {
 	if s.If != nil && (s.Then != nil || s.Else != nil) {
 		if then := cmp.Or(s.Then, &Schema{}); w.fits(s.If, v) {
-			w.value(then, at, v)
+			w.checkValue(then, at, v)
 		} else if s.Else != nil {
-			w.value(s.Else, at, v)
+			w.checkValue(s.Else, at, v)
 		}
 	}
 	fit := func(part *Schema) bool { return w.fits(part, v) }
-	w.note(s.AnyOf != nil && !slices.ContainsFunc(s.AnyOf, fit), s, at, Problem{Keyword: AnyOf, Got: v})
+	w.addProblem(s.AnyOf != nil && !slices.ContainsFunc(s.AnyOf, fit), s, at, Problem{Keyword: AnyOf, Got: v})
 	if s.OneOf != nil {
 		n := 0
 		for _, part := range s.OneOf {
@@ -159,19 +159,19 @@ func (w *walker) either(s *Schema, at []string, v any) {
 				n++
 			}
 		}
-		w.note(n != 1, s, at, Problem{Keyword: OneOf, Got: v, Len: n})
+		w.addProblem(n != 1, s, at, Problem{Keyword: OneOf, Got: v, Len: n})
 	}
-	w.note(s.Not != nil && w.fits(s.Not, v), s, at, Problem{Keyword: Not, Got: v})
+	w.addProblem(s.Not != nil && w.fits(s.Not, v), s, at, Problem{Keyword: Not, Got: v})
 }
 
-func (w *walker) object(s *Schema, at []string, v map[string]any) {
+func (w *walker) checkObject(s *Schema, at []string, v map[string]any) {
 	var missing, unknown []string
 	for _, name := range s.Required {
 		if _, ok := v[name]; !ok {
 			missing = append(missing, name)
 		}
 	}
-	w.note(missing != nil, s, at, Problem{Keyword: Required, Got: v, Names: missing})
+	w.addProblem(missing != nil, s, at, Problem{Keyword: Required, Got: v, Names: missing})
 	w.spend(len(s.Required))
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if !w.spend(1) {
@@ -179,52 +179,52 @@ func (w *walker) object(s *Schema, at []string, v map[string]any) {
 		}
 		at := append(at, name)
 		if s.Names != nil {
-			w.value(s.Names, at, name)
+			w.checkValue(s.Names, at, name)
 		}
 		part, known := s.Properties[name]
 		if known {
-			w.value(part, at, v[name])
+			w.checkValue(part, at, v[name])
 		}
 		for _, expr := range slices.Sorted(maps.Keys(s.Patterns)) {
 			if w.matches(s.exprs[expr], name) {
 				known = true
-				w.value(s.Patterns[expr], at, v[name])
+				w.checkValue(s.Patterns[expr], at, v[name])
 			}
 		}
 		switch {
 		case known:
 		case s.Others.Schema != nil:
-			w.value(s.Others.Schema, at, v[name])
+			w.checkValue(s.Others.Schema, at, v[name])
 		case s.Others.None:
 			unknown = append(unknown, name)
 		}
 	}
-	w.note(unknown != nil, s, at, Problem{Keyword: Additional, Got: v, Names: unknown})
-	w.note(s.MinProperties != nil && len(v) < *s.MinProperties, s, at,
+	w.addProblem(unknown != nil, s, at, Problem{Keyword: Additional, Got: v, Names: unknown})
+	w.addProblem(s.MinProperties != nil && len(v) < *s.MinProperties, s, at,
 		Problem{Keyword: MinProperties, Got: v, Len: len(v)})
-	w.note(s.MaxProperties != nil && len(v) > *s.MaxProperties, s, at,
+	w.addProblem(s.MaxProperties != nil && len(v) > *s.MaxProperties, s, at,
 		Problem{Keyword: MaxProperties, Got: v, Len: len(v)})
 	for _, name := range slices.Sorted(maps.Keys(s.Dependent)) {
 		if _, has := v[name]; !has || !w.spend(len(s.Dependent[name])) {
 			continue
 		}
 		lacks := slices.DeleteFunc(slices.Clone(s.Dependent[name]), func(n string) bool { _, ok := v[n]; return ok })
-		w.note(len(lacks) > 0, s, at, Problem{Keyword: Dependent, Got: v, Names: lacks})
+		w.addProblem(len(lacks) > 0, s, at, Problem{Keyword: Dependent, Got: v, Names: lacks})
 	}
 }
 
-func (w *walker) list(s *Schema, at []string, v []any) {
-	w.note(s.MinItems != nil && len(v) < *s.MinItems, s, at, Problem{Keyword: MinItems, Got: v, Len: len(v)})
-	w.note(s.MaxItems != nil && len(v) > *s.MaxItems, s, at, Problem{Keyword: MaxItems, Got: v, Len: len(v)})
+func (w *walker) checkList(s *Schema, at []string, v []any) {
+	w.addProblem(s.MinItems != nil && len(v) < *s.MinItems, s, at, Problem{Keyword: MinItems, Got: v, Len: len(v)})
+	w.addProblem(s.MaxItems != nil && len(v) > *s.MaxItems, s, at, Problem{Keyword: MaxItems, Got: v, Len: len(v)})
 	contained := 0
 	for i, item := range v {
 		if !w.spend(1) {
 			return
 		}
 		if i < len(s.Prefix) {
-			w.value(s.Prefix[i], append(at, strconv.Itoa(i)), item)
+			w.checkValue(s.Prefix[i], append(at, strconv.Itoa(i)), item)
 		} else if s.Items != nil {
-			w.value(s.Items, append(at, strconv.Itoa(i)), item)
+			w.checkValue(s.Items, append(at, strconv.Itoa(i)), item)
 		}
 		if s.Contains != nil && w.fits(s.Contains, item) {
 			contained++
@@ -235,10 +235,10 @@ func (w *walker) list(s *Schema, at []string, v []any) {
 		if s.MinContains != nil {
 			least = *s.MinContains
 		}
-		w.note(contained < least || s.MaxContains != nil && contained > *s.MaxContains, s, at,
+		w.addProblem(contained < least || s.MaxContains != nil && contained > *s.MaxContains, s, at,
 			Problem{Keyword: Contains, Got: v, Len: contained})
 	}
-	w.note(s.Unique && w.repeats(v), s, at, Problem{Keyword: Unique, Got: v})
+	w.addProblem(s.Unique && w.repeats(v), s, at, Problem{Keyword: Unique, Got: v})
 }
 
 // repeats reports whether two items are equal.
@@ -303,32 +303,32 @@ func (w *walker) matches(expr *pattern.Pattern, text string) bool {
 	return expr.Get().MatchString(text)
 }
 
-func (w *walker) text(s *Schema, at []string, v string) {
+func (w *walker) checkText(s *Schema, at []string, v string) {
 	if s.MinLength != nil || s.MaxLength != nil {
 		w.spend(len(v) / lettersAStep)
 		n := utf8.RuneCountInString(v)
-		w.note(s.MinLength != nil && n < *s.MinLength, s, at, Problem{Keyword: MinLength, Got: v, Len: n})
-		w.note(s.MaxLength != nil && n > *s.MaxLength, s, at, Problem{Keyword: MaxLength, Got: v, Len: n})
+		w.addProblem(s.MinLength != nil && n < *s.MinLength, s, at, Problem{Keyword: MinLength, Got: v, Len: n})
+		w.addProblem(s.MaxLength != nil && n > *s.MaxLength, s, at, Problem{Keyword: MaxLength, Got: v, Len: n})
 	}
-	w.note(s.Pattern != "" && !w.matches(s.expr, v), s, at, Problem{Keyword: Pattern, Got: v})
+	w.addProblem(s.Pattern != "" && !w.matches(s.expr, v), s, at, Problem{Keyword: Pattern, Got: v})
 }
 
-func (w *walker) number(s *Schema, at []string, v any) {
+func (w *walker) checkNumber(s *Schema, at []string, v any) {
 	if s.Minimum == nil && s.Maximum == nil && s.Above == nil && s.Below == nil && s.MultipleOf == nil {
 		return
 	}
 	w.spend(4)
 	n := Rat(v)
-	w.note(s.Minimum != nil && n.Cmp(Rat(*s.Minimum)) < 0, s, at, Problem{Keyword: Minimum, Got: v})
-	w.note(s.Maximum != nil && n.Cmp(Rat(*s.Maximum)) > 0, s, at, Problem{Keyword: Maximum, Got: v})
-	w.note(s.Below != nil && n.Cmp(Rat(*s.Below)) >= 0, s, at, Problem{Keyword: Below, Got: v})
-	w.note(s.MultipleOf != nil && !new(big.Rat).Quo(n, Rat(*s.MultipleOf)).IsInt(), s, at,
+	w.addProblem(s.Minimum != nil && n.Cmp(Rat(*s.Minimum)) < 0, s, at, Problem{Keyword: Minimum, Got: v})
+	w.addProblem(s.Maximum != nil && n.Cmp(Rat(*s.Maximum)) > 0, s, at, Problem{Keyword: Maximum, Got: v})
+	w.addProblem(s.Below != nil && n.Cmp(Rat(*s.Below)) >= 0, s, at, Problem{Keyword: Below, Got: v})
+	w.addProblem(s.MultipleOf != nil && !new(big.Rat).Quo(n, Rat(*s.MultipleOf)).IsInt(), s, at,
 		Problem{Keyword: MultipleOf, Got: v})
-	w.note(s.Above != nil && n.Cmp(Rat(*s.Above)) <= 0, s, at, Problem{Keyword: Above, Got: v})
+	w.addProblem(s.Above != nil && n.Cmp(Rat(*s.Above)) <= 0, s, at, Problem{Keyword: Above, Got: v})
 }
 
-// same compares two values, numbers by what they are worth.
-func (w *walker) same(want, v any) bool {
+// equal compares two values, numbers by what they are worth.
+func (w *walker) equal(want, v any) bool {
 	kind := TypeOf(v)
 	if kind != TypeOf(want) || kind == "" || !w.spend(1) {
 		return false
@@ -337,9 +337,9 @@ func (w *walker) same(want, v any) bool {
 	case "number":
 		return Rat(want).Cmp(Rat(v)) == 0
 	case "array":
-		return slices.EqualFunc(want.([]any), v.([]any), w.same)
+		return slices.EqualFunc(want.([]any), v.([]any), w.equal)
 	case "object":
-		return maps.EqualFunc(want.(map[string]any), v.(map[string]any), w.same)
+		return maps.EqualFunc(want.(map[string]any), v.(map[string]any), w.equal)
 	case "string":
 		w.spend(len(v.(string)) / lettersAStep)
 	}

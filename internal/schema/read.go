@@ -150,7 +150,7 @@ func (r *reader) keyword(name string, holds kind, v any, at string, level int) (
 		for _, key := range sortedKeys(object) {
 			var err error
 			if name == "patternProperties" {
-				err = usable(key, at)
+				err = checkPattern(key, at)
 			}
 			if err == nil {
 				clean[key], err = r.schema(object[key], at+"/"+pointerEscapes.Replace(key), level+1)
@@ -168,7 +168,7 @@ func (r *reader) keyword(name string, holds kind, v any, at string, level int) (
 		return n, nil
 	case holdsNumber:
 		n, ok := v.(json.Number)
-		if f, err := n.Float64(); !ok || err != nil || !small(n) || name == "multipleOf" && !(f > 0) {
+		if f, err := n.Float64(); !ok || err != nil || !isSmall(n) || name == "multipleOf" && !(f > 0) {
 			return nil, wrong("a number that can be compared with")
 		}
 		return n, nil
@@ -177,7 +177,7 @@ func (r *reader) keyword(name string, holds kind, v any, at string, level int) (
 		if !ok {
 			return nil, wrong("a regular expression")
 		}
-		return expr, usable(expr, at)
+		return expr, checkPattern(expr, at)
 	}
 	return r.plain(name, v, at, level)
 }
@@ -212,7 +212,7 @@ func (r *reader) plain(name string, v any, at string, level int) (any, error) {
 		}
 	}
 	if name == "const" || name == "enum" {
-		return v, sane(v, at, 0)
+		return v, checkSane(v, at, 0)
 	}
 	return v, nil
 }
@@ -230,7 +230,7 @@ func isShown(name string, v any) bool {
 		return ok
 	case "examples":
 		_, ok := v.([]any)
-		return ok && sane(v, "", 0) == nil
+		return ok && checkSane(v, "", 0) == nil
 	}
 	return false
 }
@@ -244,24 +244,24 @@ func isType(v any) bool {
 	return false
 }
 
-// sane refuses numbers and nesting that are dear to compare.
-func sane(v any, at string, level int) error {
+// checkSane refuses numbers and nesting that are dear to compare.
+func checkSane(v any, at string, level int) error {
 	var err error
 	switch v := v.(type) {
 	case json.Number:
-		if !small(v) {
+		if !isSmall(v) {
 			err = fmt.Errorf("%s: the number %.40s is out of range", at, v)
 		}
 	case []any:
 		for _, item := range v {
 			if err == nil {
-				err = sane(item, at, level+1)
+				err = checkSane(item, at, level+1)
 			}
 		}
 	case map[string]any:
 		for _, item := range v {
 			if err == nil {
-				err = sane(item, at, level+1)
+				err = checkSane(item, at, level+1)
 			}
 		}
 	}
@@ -271,8 +271,8 @@ func sane(v any, at string, level int) error {
 	return err
 }
 
-// small reports whether a number is one that a float64 can hold: 1e999999999 has a billion digits.
-func small(n json.Number) bool {
+// isSmall reports whether a number is one that a float64 can hold: 1e999999999 has a billion digits.
+func isSmall(n json.Number) bool {
 	const digits = 400
 	f, err := n.Float64()
 	if len(n) > digits || err != nil || math.IsInf(f, 0) {
@@ -286,7 +286,7 @@ func small(n json.Number) bool {
 // wholeNumber is the value of a count, which may be written as 1.0.
 func wholeNumber(v any) (int, bool) {
 	n, ok := v.(json.Number)
-	if !ok || !small(n) {
+	if !ok || !isSmall(n) {
 		return 0, false
 	}
 	r := Rat(n)
@@ -296,8 +296,8 @@ func wholeNumber(v any) (int, bool) {
 	return int(r.Num().Int64()), true
 }
 
-// usable checks that a regular expression can be used, and is no burden.
-func usable(expr, at string) error {
+// checkPattern checks that a regular expression can be used, and is no burden.
+func checkPattern(expr, at string) error {
 	parsed, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
 		return fmt.Errorf("%s: the pattern can't be used: %w", at, err)
