@@ -106,7 +106,7 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 	if err = errors.Join(err, werr); err == nil {
 		e.tell("%s: %s", t.TaskID, plain.Line(t.Title))
 		if c.Bool("dry-run") || plandoc.ReviewPlan(d.Plan, weights.Days).Verdict != plan.Approved { // it has no file
-			err = e.dryRun(c, eng, d, nil, again)
+			err = e.dryRun(c, eng, d, again)
 		} else {
 			err = e.handInDraft(c, store, eng, snap.ID, r, d, again)
 		}

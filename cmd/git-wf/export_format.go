@@ -17,8 +17,8 @@ import (
 // formatFlags export the plan and its state for another system, instead of the bundle.
 func formatFlags() []cli.Flag {
 	return []cli.Flag{
-		textFlag("format", "instead, write the plan and its state as `FORMAT`: json, markdown or csv", ""),
-		textFlag("output,o", "with --format, write to `FILE`", "standard output"),
+		textFlag("format", "instead, write the plan and its state as `FORMAT`: json, yaml, markdown or csv", ""),
+		textFlag("output,o", "with --format, write into `FILE`", "standard output"),
 	}
 }
 
@@ -44,11 +44,13 @@ func (e *env) exportFormat(c *cli.Context, store *gitstore.Store, id plan.ID) er
 		data, err = exchange.CSV(state)
 	case "markdown", "md":
 		if state, err = v.Snapshot(c.Context, snap); err == nil {
-			data = exchange.Markdown(state)
+			data, err = exchange.Markdown(state)
 		}
+	case "yaml", "yml":
+		data, err = exchange.YAML(state)
 	default:
 		return fault.Usage("git wf checkout --output DIR writes a session directory",
-			"--format: %q is not a form of export; it is json, markdown or csv", format)
+			"--format: %q is not a form of export; it is json, yaml, markdown or csv", format)
 	}
 	if err != nil {
 		return err

@@ -21,6 +21,9 @@ var errWaiting = fault.Waiting("", "waiting for a person")
 // errSaid ends a command with code 1 when what is wrong has been printed already.
 var errSaid = fault.Refused("", "refused")
 
+// errUnusable is errSaid for an input that can't be used: code 2.
+var errUnusable = fault.Usage("", "unusable")
+
 // explain returns the exit code and the hint of the outermost fault in err. Any other error is a refusal without a
 // hint, unless the command was interrupted or the system refused a file. A *fault.Error is a verdict, which an
 // interrupt does not change; an interrupt may have caused other faults.
@@ -45,7 +48,7 @@ func explain(err error) (code int, hint string) {
 // fail prints an error the way git does and returns the exit code.
 func (p printer) fail(err error) int {
 	code, hint := explain(err)
-	if errors.Is(err, errWaiting) || errors.Is(err, errSaid) {
+	if errors.Is(err, errWaiting) || errors.Is(err, errSaid) || errors.Is(err, errUnusable) {
 		return code
 	}
 	prefix := "error: "

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/exchange"
 	"gitwf/internal/fault"
@@ -19,20 +21,21 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/readmodel"
+	"gitwf/internal/shell"
+	"gitwf/internal/views"
 )
 
-// importFlags read a plan of another system, or one that is incomplete.
+// importFlags read a plan of another system.
 func importFlags() []cli.Flag {
 	return []cli.Flag{
-		boolFlag("partial",
-			"take what can be read of an incomplete plan as a candidate; its review says what is missing"),
-		textFlag("session", "of several sessions, tags or changes, import `NAME`", ""),
-		boolFlag("list,l", "only list the plans that there are to import, here or at --file"),
-		textFlag("output,o",
-			"write the plan to `FILE` instead (- is standard output), with comments where something is missing", ""),
-		&cli.Float64Flag{Name: "estimate", Usage: "give tasks without an estimate this many person-`DAYS`"},
-		boolFlag("fill", "have the planner add what is missing, as the next version"),
-		boolFlag("hand-in", "hand in the files of tasks marked done, for review"),
+		boolFlag("partial", "take what can be read of a plan that is broken, or of your own one that is incomplete"),
+		textFlag("session", "of several sessions, tags or changes, the one called `NAME`", ""),
+		boolFlag("list,l", "only list the plans that there are to read"),
+		textFlag("output,o", "write the plan into `FILE` instead, in YAML; - for standard output", ""),
+		boolFlag("open-only", "leave out what is done there"),
+		textFlag("check", "have every change pass `COMMAND`", "what the repository's manifests say"),
+		boolFlag("no-check", "have changes pass no command"),
 	}
 }
 
@@ -49,22 +52,16 @@ func importing(c *cli.Context) string {
 // importPlan makes a plan of what is at a path: another system's, or one that may be incomplete. None of its command
 // lines is trusted. data is what standard input had.
 func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
-	if c.Bool("hand-in") {
-		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-			return e.handInImported(c, store, snap.ID)
-		})
-	}
 	for _, name := range []string{"attach", "type", "complexity", "message"} {
 		if c.IsSet(name) {
 			return usage("--%s does not go with a plan that is imported", name)
 		}
 	}
-	days, err := daysOf(c, "estimate")
 	switch {
-	case err != nil:
-		return err
 	case e.json && c.String("output") == "-":
 		return usage("--json and --output - both write to standard output")
+	case c.Bool("no-check") && c.IsSet("check"):
+		return usage("--check and --no-check contradict each other")
 	}
 	src, err := e.openSource(file, data)
 	if err != nil {
@@ -72,14 +69,20 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 	}
 	defer src.close()
 	found, findings := exchange.Find(src.fsys, src.name)
+	if len(found) == 0 && findings.Has("unknown-format") && data != nil && !c.Bool("list") {
+		return e.planUnknown(c, file, data, findings)
+	}
 	chosen, err := e.chooseSource(c, found, findings)
 	if err != nil || c.Bool("list") {
 		return err
 	}
 	read := func(store *gitstore.Store) error { // nil where a draft needs none
-		o := exchange.Options{EstimateDays: days}
-		if store != nil {
-			o.Exists = repositoryHas(store)
+		o := exchange.Options{Check: c.String("check"), OpenOnly: c.Bool("open-only")}
+		if store != nil && !c.IsSet("check") && !c.Bool("no-check") {
+			line, proposed, from := ownCheck(store.WorkTree())
+			if o.Check = line; proposed != "" && !chosen.Own() && !e.json {
+				fmt.Fprintf(e.stderr, "note: %s names another check: --check %s takes it\n", from, shell.Quote(plain.Line(proposed)))
+			}
 		}
 		i := exchange.Read(src.fsys, chosen, o)
 		i.Findings = append(findings, i.Findings...)
@@ -97,6 +100,40 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 		return read(nil)
 	}
 	return err
+}
+
+// planUnknown has the planner make the plan of a text that no reader knows. Without a planner it says what there is and
+// what would do.
+func (e *env) planUnknown(c *cli.Context, file string, data []byte, findings plan.Findings) error {
+	if strings.EqualFold(filepath.Ext(file), ".json") {
+		return fault.Usage("git wf plan --schema prints the form of a plan; git wf plan --help says what can be read", "%w",
+			findings)
+	}
+	return e.withStore(c.Context, func(store *gitstore.Store) error {
+		eng, err := e.engine(c, store)
+		if err != nil {
+			return err
+		}
+		settings, err := eng.Agents.Settings()
+		if err != nil {
+			return err
+		}
+		if settings.Planner != "" && settings.Planner != agent.NameOutline && !c.Bool("dry-run") && importing(c) == "" {
+			return e.planWords(c, store, eng, file, data)
+		}
+		headings, lines := 0, 0
+		for line := range strings.Lines(string(data)) {
+			if strings.TrimSpace(line) != "" {
+				lines++
+			}
+			if strings.HasPrefix(line, "#") {
+				headings++
+			}
+		}
+		return fault.Usage("git wf plan -f FILE --planner AGENT has an agent plan it; or mark its tasks with boxes (- [ ]), or its head with git-wf: plan (docs/import.md)",
+			"%s has no tasks that could be read: %s below %s, but no box and no task with a status", fileWord(file),
+			plain.Count(lines, "line"), plain.Count(headings, "heading"))
+	})
 }
 
 // source is what an import may read: one directory, or one file. No name and no link leads out of it.
@@ -186,76 +223,114 @@ func (p printer) chooseSource(c *cli.Context, found []exchange.Found, findings p
 }
 
 func (p printer) listSources(c *cli.Context, found []exchange.Found, findings plan.Findings) error {
-	return p.out(struct {
-		Found    []exchange.Found `json:"found"`
-		Findings plan.Findings    `json:"findings"`
-	}{orEmpty(found), append(plan.Findings{}, findings...)}, func(w io.Writer) {
-		for _, f := range found {
-			fmt.Fprintf(w, "%-12s %s  %s\n", f.Format, plain.Line(f.Name), plain.Line(f.Path))
-		}
-		for _, f := range findings {
-			fmt.Fprintln(p.stderr, f.Error())
-		}
-	})
+	if p.json {
+		return p.out(struct {
+			Found    []exchange.Found `json:"found"`
+			Findings plan.Findings    `json:"findings"`
+		}{orEmpty(found), append(plan.Findings{}, findings...)}, nil)
+	}
+	for _, f := range found {
+		fmt.Fprintf(p.stdout, "%-12s %s  %s\n", f.Format, plain.Line(f.Name), plain.Line(f.Path))
+	}
+	for _, f := range findings {
+		fmt.Fprintln(p.stderr, f.Error())
+	}
+	return nil
 }
 
-// soundImport prints what is wrong. It refuses what was not read whole, unless the user accepts that.
-func (p printer) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) {
-	p.warn("note: ", i.Notes)
-	if i.Plan == nil {
-		return nil, fault.Usage("mend what is said above; nothing was written", "%w", i.Findings)
+// soundImport prints what is wrong. It refuses what would lose something, unless the user accepts that.
+func (e *env) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) {
+	loss := len(i.Findings) > 0 && !c.Bool("partial") || i.Plan == nil
+	if e.json {
+		if !loss {
+			return i.Draft()
+		}
+		if c.Bool("dry-run") {
+			if err := e.printImport(c, i, importReport{}, nil); err != nil {
+				return nil, err
+			}
+			return nil, errUnusable
+		}
 	}
-	if len(i.Findings) > 0 && !c.Bool("partial") {
+	printSome(e.stderr, i.Notes, 20, "note: and %d more\n", func(n plan.Finding) {
+		if !e.json {
+			fmt.Fprintln(e.stderr, "note: "+n.Error())
+		}
+	})
+	switch {
+	case i.Plan == nil:
+		return nil, fault.Usage("mend what is said above; nothing was written", "%w", i.Findings)
+	case loss:
 		return nil, fault.Usage("mend what is said above, or take what could be read with --partial; nothing was written",
 			"%w", i.Findings)
 	}
-	p.warn("warning: ", i.Findings)
-	draft, err := i.Draft(true)
-	if err != nil {
-		return nil, fault.Usage("nothing was written", "%w", err)
+	for _, f := range i.Findings {
+		fmt.Fprintln(e.stderr, "warning: "+f.Error())
 	}
-	return draft, nil
+	if text := assumedText(i); text != "" {
+		fmt.Fprintln(e.stderr, "warning: assumed, as the source does not say it (meta.assumed of each task): "+text)
+	}
+	if n := len(i.Homeless); n > 0 {
+		fmt.Fprintf(e.stderr, "warning: %d of %s are in no task and not in the plan's own text:\n", n,
+			plain.Count(i.Lines, "line"))
+		printSome(e.stderr, i.Homeless, 10, "  and %d more (--dry-run --json lists them)\n", func(l exchange.Line) {
+			fmt.Fprintf(e.stderr, "  %s:%d: %s\n", plain.Line(l.File), l.No, clip(plain.Line(strings.TrimSpace(l.Text)), 80))
+		})
+	}
+	return i.Draft()
 }
 
-// warn prints findings, unless the command prints a document, which has them.
-func (p printer) warn(lead string, findings plan.Findings) {
-	for _, f := range findings {
-		if !p.json {
-			fmt.Fprintln(p.stderr, lead+f.Error())
+// assumedText says by count what a source did not say.
+func assumedText(i *exchange.Imported) string {
+	var parts []string
+	a := i.Assumed
+	add := func(n int, what, text string) {
+		if n > 0 {
+			parts = append(parts, plain.Count(n, what)+" "+text)
 		}
 	}
+	add(a.Deliverables, "task", "may change any file")
+	add(a.Criteria, "task", "judged by what the text says alone")
+	add(a.Estimates, "estimate", "by the rule")
+	if a.Check != "" {
+		parts = append(parts, fmt.Sprintf("%s must pass %s (--check COMMAND, --no-check)", plain.Count(i.Tasks, "task"),
+			plain.Quote(a.Check)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // importReport is what --json prints.
 type importReport struct {
 	*exchange.Imported
-	Gaps    plan.Findings `json:"gaps"`
-	Output  string        `json:"output,omitempty"`
-	PlanID  plan.ID       `json:"plan_id,omitempty"`
-	Version string        `json:"version,omitempty"`
-	Verdict plan.Verdict  `json:"verdict,omitempty"`
-	HandIn  []handedIn    `json:"handed_in,omitempty"`
+	Gaps      plan.Findings         `json:"gaps"` // nothing is missing any more; kept for programs that look
+	Whole     json.RawMessage       `json:"plan,omitempty"`
+	Untrusted []plandoc.CommandLine `json:"untrusted"`
+	Output    string                `json:"output,omitempty"`
+	PlanID    plan.ID               `json:"plan_id,omitempty"`
+	Version   string                `json:"version,omitempty"`
+	Verdict   plan.Verdict          `json:"verdict,omitempty"`
 }
 
-func (p printer) printImport(i *exchange.Imported, r importReport) error {
-	r.Imported, i.Done = i, orEmpty(i.Done)
-	i.Findings, i.Notes, r.Gaps = orEmpty(i.Findings), orEmpty(i.Notes), orEmpty(i.Gaps())
-	return p.out(r, func(w io.Writer) {
-		fmt.Fprintf(w, "%s: %s, %s", plain.Line(i.Path), i.Format, plain.Count(i.Tasks, "task"))
-		if len(i.Done) > 0 {
-			there := 0
-			for _, d := range i.Done {
-				if len(d.Files) > 0 && len(d.Missing) == 0 || d.Summary {
-					there++
-				}
+func (p printer) printImport(c *cli.Context, i *exchange.Imported, r importReport, lines []plandoc.CommandLine) error {
+	if p.json {
+		r.Imported = i
+		i.Done, i.Homeless = append([]exchange.Done{}, i.Done...), append([]exchange.Line{}, i.Homeless...)
+		i.Findings, i.Notes = append(plan.Findings{}, i.Findings...), append(plan.Findings{}, i.Notes...)
+		r.Gaps, r.Untrusted = plan.Findings{}, append([]plandoc.CommandLine{}, lines...)
+		if i.Plan != nil {
+			var err error
+			if r.Whole, err = plandoc.Encode(i.Plan); err != nil {
+				return err
 			}
-			fmt.Fprintf(w, "; %d marked done there, %d of them with something to review", len(i.Done), there)
 		}
-		fmt.Fprintln(w)
-		printSome(w, r.Gaps, 20, "  and %d more\n", func(g plan.Finding) {
-			fmt.Fprintf(w, "  %s %s\n", g.TaskID, plain.Line(g.Message))
-		})
-	})
+		return p.out(r, nil)
+	}
+	fmt.Fprintf(p.stdout, "%s: %s, %s", plain.Line(i.Path), i.Format, plain.Count(i.Tasks, "task"))
+	if len(i.Done) > 0 {
+		fmt.Fprintf(p.stdout, ", %d of them done there", len(i.Done))
+	}
+	fmt.Fprintln(p.stdout)
+	return nil
 }
 
 // importDraft writes the plan into a file, or only shows it.
@@ -270,11 +345,27 @@ func (e *env) importDraft(c *cli.Context, i *exchange.Imported, draft []byte) er
 			return err
 		}
 	}
-	err := e.printImport(i, importReport{Output: name})
-	if name != "" {
-		e.tell("written to %s\nnext: fill in what is marked as missing, then git wf plan -f %[1]s", plain.Line(name))
+	p, err := plandoc.Parse(i.Path, draft)
+	if err != nil {
+		return err
 	}
-	return err
+	if err := e.printImport(c, i, importReport{Output: name}, plandoc.CommandLines(p)); err != nil || e.json {
+		return err
+	}
+	if name != "" {
+		fmt.Fprintf(e.stdout, "written to %s\nnext: git wf plan -f %s\n", plain.Line(name), plain.Line(name))
+		return nil
+	}
+	p.PlanID = plan.NewID(p.Title, 1)
+	e.printPlan(e.stdout, readmodel.Of(plan.Derive(p, plan.Records{}, nil, e.now()), nil))
+	lines, seen := plandoc.CommandLines(p), map[string]bool{}
+	lines = slices.DeleteFunc(lines, func(l plandoc.CommandLine) bool {
+		twice := seen[l.Line]
+		seen[l.Line] = true
+		return twice
+	})
+	e.showLines(lines, "which would wait for git wf trust")
+	return nil
 }
 
 // writeNew writes a new file.
@@ -310,12 +401,16 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 	if d.Author, err = store.Person(c.Context); err != nil {
 		return err
 	}
-	complete, err := e.tryImport(c, eng, d)
-	if err != nil {
-		return err
-	}
-	if c.Bool("fill") && !complete {
-		return e.fillImport(c, store, eng, i, d)
+	if len(p.RedFirst()) > 0 { // of an own plan: an import has changes alone
+		if fresh := eng.Untrusted(d.Plan); len(fresh) > 0 {
+			e.showLines(fresh, "not trusted on this machine")
+			return fault.Waiting("git wf plan -f PATH --output plan.yaml, read its lines, then git wf plan -f plan.yaml",
+				"the plan's criteria can't be tried before somebody trusts their command lines; nothing was written")
+		}
+		green, err := e.redFirst(c, eng, d)
+		if err != nil || len(green) > 0 {
+			return errors.Join(err, mendFile(green, "make the criterion fail while there is no deliverable"))
+		}
 	}
 	id, state, err := eng.CreatePlan(c.Context, d)
 	if err != nil {
@@ -325,106 +420,53 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 		return err
 	}
 	t := state.Tasks[plan.PlanTaskID]
+	fresh := eng.Untrusted(d.Plan)
 	r := importReport{PlanID: id, Version: plan.VersionID(t.Active), Verdict: t.Verdict}
-	if state.Plan.Grafted(t.TaskID) {
-		if r.HandIn, err = e.handIn(c, store, id); err != nil {
-			return err
-		}
-	}
-	if err := e.printImport(i, r); err != nil {
+	if err := e.printImport(c, i, r, fresh); err != nil {
 		return err
 	}
-	return e.importOutcome(c, eng, state, r)
+	grafted := state.Plan.Grafted(plan.PlanTaskID)
+	if e.json {
+		if !grafted {
+			return errWaiting
+		}
+		return nil
+	}
+	if !grafted && t.Verdict != plan.Rejected {
+		return e.makePlan(c, store, eng, id)
+	}
+	if !grafted {
+		fmt.Fprintf(e.stdout, "%s: plan %s is a candidate that the review rejected (git wf show PLAN-1 --review)\n", r.PlanID,
+			r.Version)
+		fmt.Fprintln(e.stdout, "next: git wf plan --edit")
+		return errWaiting
+	}
+	if err := e.adoptSession(c, store, i, id); err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "%s: plan %s approved\n", r.PlanID, r.Version)
+	if len(fresh) > 0 {
+		e.showLines(fresh, "not trusted here until a person runs git wf trust")
+		fmt.Fprintln(e.stdout, "next: git wf trust")
+		return nil
+	}
+	return e.printNextOf(c.Context, eng, id)
 }
 
-// importOutcome prints the result and the next command.
-func (e *env) importOutcome(c *cli.Context, eng *engine.Engine, s *plan.State, r importReport) error {
-	switch {
-	case s.Plan.Grafted(plan.PlanTaskID):
-		e.tell("%s: plan %s approved", r.PlanID, r.Version)
-		e.printHandIn(r.HandIn)
-		return e.printNextOf(c.Context, eng, s.Plan.PlanID)
-	case r.Verdict == plan.Rejected:
-		e.tell("%s: plan %s is a candidate that the review rejected, for what is missing (git wf show PLAN-1 --review)\n"+
-			"next: git wf plan --edit\n"+
-			"or git wf plan -f PATH --output FILE writes it with comments, for git wf plan -f FILE", r.PlanID, r.Version)
-	default:
-		e.tell("%s: plan %s awaits review\nnext: git wf status", r.PlanID, r.Version)
+// adoptSession lets git wf checkout take over the files of a session that was read where checkout writes it.
+func (e *env) adoptSession(c *cli.Context, store *gitstore.Store, i *exchange.Imported, id plan.ID) error {
+	top := store.WorkTree()
+	if top == "" {
+		return nil
 	}
-	return errWaiting
-}
-
-// tryImport reports whether a plan keeps the rules. Such a plan would be accepted at once, so its criteria are first
-// tried on an empty candidate; that runs them, and only trusted lines run.
-func (e *env) tryImport(c *cli.Context, eng *engine.Engine, d engine.Draft) (complete bool, err error) {
-	if _, err := plandoc.ParseValid(d.Name, d.Data, eng.Policy.Floors); err != nil {
-		var fs plan.Findings
-		if errors.As(err, &fs) {
-			return false, nil
-		}
-		return false, err
+	read, err := os.Stat(e.absolute(i.Path))
+	ours, missing := os.Stat(filepath.Join(top, views.Dir, string(id)))
+	if err != nil || missing != nil || !read.IsDir() || !os.SameFile(read, ours) {
+		return nil
 	}
-	missing, err := eng.MissingPaths(c.Context, d)
-	if err != nil {
-		return true, err
-	}
-	if len(missing) > 0 {
-		return true, fault.Usage("name what HEAD has, or commit it first; git wf plan -f PATH --output FILE writes the plan for that",
-			"%w", missing)
-	}
-	if fresh := eng.Untrusted(d.Plan); len(fresh) > 0 {
-		e.showLines(fresh, "not trusted on this machine")
-		return true, fault.Waiting("git wf plan -f PATH --output plan.yaml, read its lines, then git wf plan -f plan.yaml",
-			"nothing is missing, but the plan's criteria can't be tried before somebody trusts their command lines; nothing was written")
-	}
-	green, err := e.redFirst(c, eng, d)
-	if err != nil {
-		return true, err
-	}
-	if len(green) > 0 {
-		return true, fault.Usage("make the criterion fail while there is no deliverable; git wf plan -f PATH --output FILE writes the plan for that",
-			"%w", green)
-	}
-	return true, nil
-}
-
-// fillImport has the planner make the next version of the imported plan, whose review says what is missing.
-func (e *env) fillImport(c *cli.Context, store *gitstore.Store, eng *engine.Engine, i *exchange.Imported,
-	d engine.Draft) error {
-	name, err := e.plannerOf(c, store, eng, "leave out --fill")
+	v, err := e.views(store)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "git-wf-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "imported-plan.yaml")
-	if err := os.WriteFile(file, d.Data, 0o666); err != nil {
-		return err
-	}
-	asked := d.Plan.Title +
-		"\n\nThe file imported-plan.yaml holds this plan as it was taken from another system. Keep its tasks, their ids, meta, context and " +
-		"flow_control as they are, and add what its comments call missing."
-	if top := strings.TrimSpace(d.Plan.TopTask); top != "" && top != d.Plan.Title {
-		asked += "\n\nWhat was asked for there:\n\n" + top
-	}
-	id, err := eng.BeginPlan(c.Context, engine.Asked{TopTask: asked, Files: []string{file}, Planner: name,
-		Config: d.Plan.Config, Person: d.Author})
-	if err != nil {
-		return err
-	}
-	if err := store.SetActive(c.Context, id); err != nil {
-		return err
-	}
-	if _, err := eng.HandInPlan(c.Context, id, plan.PlanTaskID, d); err != nil {
-		return err
-	}
-	if !e.json {
-		if err := e.printImport(i, importReport{}); err != nil {
-			return err
-		}
-	}
-	return e.makePlan(c, store, eng, id)
+	return v.Adopt(c.Context, id)
 }

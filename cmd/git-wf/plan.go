@@ -94,12 +94,14 @@ func (e *env) plan(c *cli.Context) error {
 	if file != "" {
 		info, err := os.Stat(e.absolute(file))
 		isDir := err == nil && info.IsDir()
-		if !isDir && (imports == "" || file == "-") {
+		if !isDir {
 			if data, err = e.readInput(file, maxPlanFile); err != nil {
 				return unreadable("the plan "+fileWord(file), err, planFromFile)
 			}
 		}
-		if isDir || imports != "" || kindOf(file, data) == aForeign {
+		kind := kindOf(file, data)
+		words := kind == aForeign && c.IsSet("planner") && c.String("planner") != agent.NameOutline && imports == ""
+		if !words && (isDir || imports != "" || kind == aForeign) {
 			return e.importPlan(c, file, data)
 		}
 	}

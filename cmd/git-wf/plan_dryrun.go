@@ -9,16 +9,14 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
-	"gitwf/internal/outline"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/readmodel"
 )
 
-// dryRun shows what a plan would be, and what was read if it was Markdown. It runs only trusted lines.
-func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outline.Outline,
-	again string) error {
+// dryRun shows what a plan would be. It runs only trusted lines.
+func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, again string) error {
 	weights, err := eng.Weights()
 	if err != nil {
 		return err
@@ -49,20 +47,12 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, o *outl
 		Review    plandoc.PlanReview    `json:"review"`
 		Findings  plan.Findings         `json:"findings"`
 		Untrusted []plandoc.CommandLine `json:"untrusted"`
-		Outline   *outline.Outline      `json:"outline,omitempty"` // what was read in Markdown
-		Unread    plan.Findings         `json:"unread,omitempty"`  // the lines of the Markdown that nothing was read of
-		Redo      *engine.Redo          `json:"redo,omitempty"`    // what an amendment has made again
-	}{readmodel.Of(s, nil), review, append(plan.Findings{}, green...), orEmpty(untrusted), o, nil, nil}
+		Redo      *engine.Redo          `json:"redo,omitempty"` // what an amendment has made again
+	}{readmodel.Of(s, nil), review, append(plan.Findings{}, green...), orEmpty(untrusted), nil}
 	if d.After != nil {
 		doc.Redo = &d.Redo
 	}
-	if o != nil {
-		doc.Unread = o.Unread
-	}
 	if err := e.out(doc, func(w io.Writer) {
-		if o != nil {
-			e.printOutline(w, o)
-		}
 		e.printPlan(w, doc.Plan)
 		printRedo(w, d.Redo)
 		e.printPlanReview(w, review)

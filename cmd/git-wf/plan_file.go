@@ -39,13 +39,12 @@ func isPlanFile(word string) bool {
 // planFile makes a plan from a file: one that is a plan, or Markdown.
 func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine, file string, data []byte) error {
 	switch kind := kindOf(file, data); {
-	case kind == aSentence, kind == anOutline && c.String("planner") != "" && c.String("planner") != agent.NameOutline:
+	case kind == aSentence:
 		return e.planWords(c, store, eng, file, data)
 	case c.IsSet("attach"):
 		return usage("--attach belongs to what an agent is to plan; in a plan of one's own, a task's requires says which files it needs")
-	case kind == anOutline:
-		return e.planOutline(c, store, eng, file, data)
 	}
+	data = exchange.Inner(data)
 	d, err := draft(file, data, eng.Policy.Floors)
 	if err != nil {
 		return mendFile(err, "mend "+fileWord(file)+" and try it: git wf plan -f FILE --dry-run; git wf plan --schema prints the form")
@@ -54,7 +53,7 @@ func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 		return mendFile(err, "mend "+fileWord(file)+", or leave out --type; docs/sessions.md says what each type demands")
 	}
 	if c.Bool("dry-run") {
-		return e.dryRun(c, eng, d, nil, planFromFile)
+		return e.dryRun(c, eng, d, planFromFile)
 	}
 	return e.createPlan(c, store, eng, d)
 }
@@ -63,39 +62,31 @@ func isMarkdown(name string) bool { return agent.IsMarkdown(name) }
 
 // What a file holds.
 const (
-	aPlan     = iota // YAML or JSON
-	anOutline        // Markdown
+	aPlan     = iota // git wf's own form: YAML, JSON, or Markdown that says so
 	aSentence        // what is to be made
-	aForeign         // another system's tasks
+	aForeign         // another system's tasks, or a text that may hold some
 )
 
-var (
-	planKey = pattern.Compile(`(?m)^\s*(- )?"?(schema_version|plan_id|title|top_task|task_id|tasks|config|root_task_id|root_acceptance_criteria|final_deliverable_spec)"?\s*:`)
-	heading = pattern.Compile(`(?m)^ {0,3}#{1,6}[ \t]+\S`)
-)
+var planKey = pattern.Compile(`(?m)^\s*(- )?"?(schema_version|plan_id|title|top_task|task_id|tasks|config|root_task_id|root_acceptance_criteria|final_deliverable_spec)"?\s*:`)
 
-// kindOf says what a file holds, by its name or else by its text: the fields of a plan come first, then headings, so
-// that a sentence is not taken for a plan.
+// kindOf says what a file holds, by its name or else by its text.
 func kindOf(file string, data []byte) int {
-	switch ext := strings.ToLower(filepath.Ext(file)); {
-	case isMarkdown(file):
-		return anOutline
+	ext := strings.ToLower(filepath.Ext(file))
+	known, own := exchange.Known(filepath.Base(file), data)
+	switch {
 	case ext == ".txt":
 		return aSentence
-	case ext == ".yaml" || ext == ".yml":
+	case own || ext == ".yaml" || ext == ".yml":
 		return aPlan
-	case exchange.Foreign(filepath.Base(file), data):
+	case known || isMarkdown(file) || ext == ".jsonl" || ext == ".ndjson":
 		return aForeign
 	case ext == ".json":
 		return aPlan
 	}
 	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
-	switch {
-	case len(text) == 0, text[0] == '{', text[0] == '[', bytes.HasPrefix(text, []byte("---")), planKey.Get().Match(text),
-		!utf8.Valid(text):
+	if len(text) == 0 || text[0] == '{' || text[0] == '[' || bytes.HasPrefix(text, []byte("---")) ||
+		planKey.Get().Match(text) || !utf8.Valid(text) {
 		return aPlan
-	case heading.Get().Match(text):
-		return anOutline
 	}
 	return aSentence
 }

@@ -263,7 +263,7 @@ func (e *env) planWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.En
 	}
 	e.printMade(m)
 	if c.Bool("dry-run") {
-		return e.dryRun(c, eng, m.draft, nil, "git wf plan --workflow NAME")
+		return e.dryRun(c, eng, m.draft, "git wf plan --workflow NAME")
 	}
 	return e.createPlan(c, store, eng, m.draft)
 }

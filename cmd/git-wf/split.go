@@ -96,7 +96,7 @@ func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 		}
 	}
 	if c.Bool("dry-run") {
-		return e.dryRun(c, eng, d, nil, again)
+		return e.dryRun(c, eng, d, again)
 	}
 	return e.handInDraft(c, store, eng, id, r, d, again)
 }

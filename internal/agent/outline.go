@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"gitwf/internal/contract"
-	"gitwf/internal/outline"
+	"gitwf/internal/exchange"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
@@ -24,8 +24,8 @@ import (
 // attempts are used up.
 type outliner struct{}
 
-// mostOutline is how much of a file is read: one byte more than an outline may have.
-const mostOutline = outline.MaxBytes + 1
+// mostOutline is how much of a file is read.
+const mostOutline = 1 << 20
 
 // Run makes plan.yaml in Job.Out, or asks for Markdown and lists what is wrong with the current text.
 func (outliner) Run(_ context.Context, job Job) (Result, error) {
@@ -58,11 +58,23 @@ func (outliner) Run(_ context.Context, job Job) (Result, error) {
 
 // Outline makes the text of a plan from Markdown, or returns everything that is wrong with it, with line numbers.
 func Outline(name string, data []byte) ([]byte, plan.Findings) {
-	o, findings := outline.Parse(name, data)
-	if len(findings) > 0 {
+	if !fs.ValidPath(name) {
+		name = "plan.md"
+	}
+	fsys := exchange.Text(name, data)
+	found, findings := exchange.Find(fsys, name)
+	if len(found) == 0 || len(findings) > 0 {
 		return nil, findings
 	}
-	return o.Plan()
+	i := exchange.Read(fsys, found[0], exchange.Options{})
+	if i.Plan == nil || len(i.Findings) > 0 {
+		return nil, i.Findings
+	}
+	draft, err := i.Draft()
+	if err != nil {
+		return nil, plan.Findings{{Code: "bad-plan", File: name, Message: plain.Line(err.Error())}}
+	}
+	return draft, nil
 }
 
 // IsMarkdown reports whether an outline is read from a file of this name.

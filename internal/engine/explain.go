@@ -67,7 +67,7 @@ func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
 	all := make([]Wait, 0, len(s.Plan.Tasks)/2)
 	for _, t := range s.Plan.Tasks {
 		ts := s.Tasks[t.TaskID]
-		if t.NodeType != plan.Action || ts.Status == plan.StatusAbandoned || ts.Status == plan.StatusDone &&
+		if t.NodeType != plan.Action || ts.Status == plan.StatusAbandoned || ts.Status == plan.StatusDoneElsewhere || ts.Status == plan.StatusDone &&
 			(!t.Planning() || s.Plan.Grafted(t.TaskID)) {
 			continue
 		}
@@ -196,7 +196,7 @@ func (x *explainer) find(id plan.TaskID) cause {
 	}
 	check := x.s.CheckOf(id)
 	switch {
-	case t.Status == plan.StatusAbandoned:
+	case t.Status == plan.StatusAbandoned, t.Status == plan.StatusDoneElsewhere:
 		return fails("abandoned")
 	case t.Status == plan.StatusReadyToCheck && check != nil:
 		c := x.find(check.TaskID)

@@ -10,74 +10,62 @@ import (
 
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"gitwf/internal/relpath"
 )
 
-// keyImported is where a task's meta holds what it was imported from.
-const keyImported = "imported"
+// The keys of a task's meta that an import writes.
+const (
+	keyImported = "imported" // what it was imported from
+	keyAssumed  = "assumed"  // what the source does not say of it
+)
 
 // The lengths that plan files allow, in characters.
 const (
-	maxTitle     = 200
-	maxText      = 20_000
-	maxTopTask   = 100_000
-	maxRootItems = 200 // criteria of the root that are made one for each task at the top
+	maxTitle   = 200
+	maxText    = 20_000
+	maxTopTask = 100_000
 )
 
-// source is what a reader found: the whole, and the tasks.
-type source struct {
-	format system
-	name   string // of the plan: the topic of a session, the title of a document
-	id     plan.ID
-	top    string // what was asked for, verbatim
-	path   string
-	items  []*item
-	fields map[string]any // of the whole
-	files  map[string]any // documents that are kept, by their path there
-	asked  []string       // requirements of the whole
-}
+// CheckID is the id of the criterion that has the repository's own check as its run line.
+const checkID = "check"
 
 // assembler makes the plan of one source.
 type assembler struct {
 	*graph
-	src   source
-	ids   *namer
-	exist func(string) bool
-	out   *Imported
-	roots []plan.RootCriterion
-	cover map[*item][]string
+	src *source
+	o   Options
+	ids *namer
+	out *Imported
 }
 
-// assemble makes a plan of what was read. exist says which files the repository has.
-func (r *reader) assemble(src source, o Options) *Imported {
-	a := &assembler{
-		graph: newGraph(r, src.items), src: src, ids: newNamer(), exist: o.Exists, cover: map[*item][]string{},
-		out: &Imported{Found: Found{Format: src.format, Path: src.path, Name: src.name}},
-	}
-	if a.exist == nil {
-		a.exist = func(string) bool { return false }
-	}
+// assemble makes the plan of what was read. What other systems do not have is filled in by one rule, marked as assumed
+// and counted: a task's deliverable is a change of the paths that it names, or of any; its criteria are its author's
+// words, or that it does what it says; its estimate is the rule's.
+func (r *reader) assemble(src *source, o Options, out *Imported) {
+	a := &assembler{graph: newGraph(r, src.items), src: src, o: o, ids: newNamer(), out: out}
 	a.mend()
+	a.dropEmpty()
 	a.name()
-	a.rootCriteria()
 	title := a.title(src.name, string(src.format)+" plan")
-	p := &plan.Plan{SchemaVersion: 1, PlanID: src.id, Title: title,
-		TopTask: clipText(printable(src.top), maxTopTask), RootTaskID: plan.RootID}
-	root := &plan.Task{TaskID: plan.RootID, NodeType: plan.Goal, Title: title, RootAcceptanceCriteria: a.roots}
+	p := &plan.Plan{SchemaVersion: 1, Title: title, TopTask: clipText(printable(src.top), maxTopTask),
+		RootTaskID: plan.RootID}
+	if id := plan.ID(src.id); id.Valid() {
+		p.PlanID = id
+	}
+	if p.TopTask == "" {
+		p.TopTask = title
+	}
 	imported := map[string]any{"format": string(src.format), "path": src.path}
 	if len(src.fields) > 0 {
 		imported["fields"] = src.fields
 	}
-	if len(src.files) > 0 {
-		imported["files"] = src.files
-	}
-	root.Meta = map[string]any{keyImported: imported}
-	p.Tasks = append(p.Tasks, root)
+	p.Tasks = append(p.Tasks, &plan.Task{TaskID: plan.RootID, NodeType: plan.Goal, Title: title,
+		Meta: map[string]any{keyImported: imported}})
 	depth, leaves := 1, 0
 	for _, it := range a.items {
-		t := a.task(it, o)
+		t := a.task(it)
 		p.Tasks = append(p.Tasks, t)
 		depth = max(depth, a.level(it))
+		out.Edges += len(t.DependsOn)
 		if t.NodeType == plan.Action {
 			leaves++
 		}
@@ -89,8 +77,11 @@ func (r *reader) assemble(src source, o Options) *Imported {
 	if leaves > limits.MaxLeafTasks {
 		p.Config.MaxLeafTasks = leaves
 	}
-	a.out.Plan, a.out.Tasks = p, leaves
-	return a.out
+	out.Plan, out.Tasks = p, leaves
+	if leaves > 0 {
+		out.Assumed.Check = o.Check
+	}
+	out.Homeless, out.Lines = homeless(src.lines, p)
 }
 
 func (a *assembler) level(it *item) int {
@@ -99,6 +90,38 @@ func (a *assembler) level(it *item) int {
 		n++
 	}
 	return n
+}
+
+func (a *assembler) container(it *item) bool { return it.heading || len(a.kids[it]) > 0 }
+
+// dropEmpty takes out headings with nothing below them, whose text goes to the plan's own, and, where only open tasks
+// are wanted, what is done there.
+func (a *assembler) dropEmpty() {
+	live, gone := map[*item]int{}, map[*item]bool{}
+	for it, kids := range a.kids {
+		live[it] = len(kids)
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, it := range slices.Backward(a.items) {
+			if gone[it] || live[it] > 0 || !it.heading && !(a.o.OpenOnly && it.isDone()) {
+				continue
+			}
+			if len(a.kids[it]) == 0 && it.heading {
+				a.src.top = strings.TrimSpace(a.src.top + "\n\n" + it.title + "\n\n" + it.text)
+			}
+			gone[it], changed = true, true
+			live[a.by[it.parent]]--
+		}
+	}
+	a.items = slices.DeleteFunc(a.items, func(it *item) bool { return gone[it] })
+	for it := range gone {
+		delete(a.by, it.source)
+	}
+	for _, it := range a.items {
+		it.deps = slices.DeleteFunc(it.deps, func(d string) bool { return a.by[d] == nil })
+		a.kids[it] = slices.DeleteFunc(a.kids[it], func(k *item) bool { return gone[k] })
+	}
 }
 
 // name gives every item its id: first to those that wish for one, so that none is taken from them.
@@ -115,91 +138,6 @@ func (a *assembler) name() {
 		a.ids.given(it, a.ids.listed[it.parent])
 	}
 }
-
-// rootCriteria makes the top task's checklist: the requirements that the source has, and for each task at the top that
-// none of them speaks of, that it is done.
-func (a *assembler) rootCriteria() {
-	var leaves []*item
-	for _, it := range a.items {
-		if !a.container(it) {
-			leaves = append(leaves, it)
-		}
-	}
-	for i, text := range a.src.asked {
-		if len(leaves) == 0 || i == maxRootItems {
-			break
-		}
-		id := fmt.Sprintf("R%d", len(a.roots)+1)
-		a.roots = append(a.roots, plan.RootCriterion{ID: id, Statement: clipText(plain.Line(text), maxText)})
-		best := nearest(text, leaves)
-		a.cover[best] = append(a.cover[best], id)
-	}
-	tops := map[*item]string{}
-	top := func(it *item) *item {
-		for above := a.by[it.parent]; above != nil; above = a.by[it.parent] {
-			it = above
-		}
-		return it
-	}
-	count := 0
-	for _, it := range a.items {
-		if it.parent == "" {
-			count++
-		}
-	}
-	one := ""
-	if count > maxRootItems {
-		one = fmt.Sprintf("R%d", len(a.roots)+1)
-		a.roots = append(a.roots, plan.RootCriterion{ID: one, Statement: "Everything that " + a.src.name +
-			" asks for is done"})
-	}
-	for _, it := range leaves {
-		t := top(it)
-		id := tops[t]
-		switch {
-		case one != "":
-			id = one
-		case id == "":
-			id = fmt.Sprintf("R%d", len(a.roots)+1)
-			tops[t] = id
-			a.roots = append(a.roots, plan.RootCriterion{ID: id, Statement: clipText(fmt.Sprintf("%s: %s",
-				a.ids.listed[t.source], a.title(t.title, t.source)), maxText)})
-		}
-		a.cover[it] = append(a.cover[it], id)
-	}
-	for i, c := range a.roots {
-		if strings.TrimSpace(c.Statement) == "" {
-			a.roots[i].Statement = "Everything that was imported is done"
-		}
-	}
-}
-
-// nearest is the item with most words of the text; the first one if none has any.
-func nearest(text string, items []*item) *item {
-	words := map[string]bool{}
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), notLetter) {
-		if len(w) > 3 {
-			words[w] = true
-		}
-	}
-	best, most := items[0], 0
-	for _, it := range items {
-		n := 0
-		for _, w := range strings.FieldsFunc(strings.ToLower(it.title), notLetter) {
-			if words[w] {
-				n++
-			}
-		}
-		if n > most {
-			best, most = it, n
-		}
-	}
-	return best
-}
-
-func notLetter(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127) }
-
-func (a *assembler) container(it *item) bool { return len(a.kids[it]) > 0 }
 
 // title is one line that a plan may have as a title.
 func (a *assembler) title(s, otherwise string) string {
@@ -224,10 +162,9 @@ func visible(s string) string {
 
 func printable(s string) string { return strings.TrimSpace(plain.Text(s)) }
 
-func (a *assembler) task(it *item, o Options) *plan.Task {
-	id := a.ids.listed[it.source]
-	t := &plan.Task{TaskID: id, NodeType: plan.Action, Title: a.title(it.title, it.source), Context: it.context,
-		FlowControl: it.flow}
+func (a *assembler) task(it *item) *plan.Task {
+	t := &plan.Task{TaskID: a.ids.listed[it.source], NodeType: plan.Action, Title: a.title(it.title, it.source),
+		Context: it.context}
 	if p := a.by[it.parent]; p != nil {
 		t.ParentTaskID = a.ids.listed[p.source]
 	}
@@ -238,91 +175,121 @@ func (a *assembler) task(it *item, o Options) *plan.Task {
 	if it.line > 0 {
 		imported["line"] = int64(it.line)
 	}
-	for key, text := range map[string]string{"status": it.word, "summary": clipText(printable(it.summary), maxTopTask)} {
-		if text != "" {
-			imported[key] = text
-		}
+	if it.word != "" {
+		imported["status"] = it.word
 	}
 	if len(it.fields) > 0 {
 		imported["fields"] = it.fields
 	}
 	t.Meta = map[string]any{keyImported: imported}
 	maps.Copy(t.Meta, it.meta)
+	text := it.text
+	if utf8.RuneCountInString(plain.Line(it.title)) > maxTitle {
+		text = it.title + "\n\n" + text
+	}
 	if a.container(it) {
 		t.NodeType = plan.Goal
-		t.Description = clipText(printable(it.description), maxText)
-		if len(it.criteria) > 0 {
-			var lines []string
-			for _, c := range it.criteria {
-				lines = append(lines, "- "+printable(c.text))
+		for i, c := range it.criteria {
+			if i == 0 {
+				text += "\n\nTo be accepted:"
 			}
-			t.Description = clipText(strings.TrimSpace(t.Description+"\n\nTo be accepted:\n"+strings.Join(lines, "\n")), maxText)
+			text += "\n- " + c
 		}
+		t.Description = clipText(printable(text), maxText)
 		return t
 	}
-	t.Agent = it.agent
+	if stateOf(it.word) == unknown {
+		a.note("unknown-status", it.file, it.line, fmt.Sprintf("%s has the status %q, which nobody here knows; taken as open",
+			it.source, it.word))
+	}
 	t.EstimatedPersonDays = it.days
-	if t.EstimatedPersonDays == 0 {
-		t.EstimatedPersonDays = o.EstimateDays
+	a.complete(it, t, text)
+	if it.isDone() {
+		t.DoneElsewhere = clipText(visible(plain.Line(it.word)), 100)
+		a.out.Done = append(a.out.Done, Done{t.TaskID, it.word})
 	}
-	t.DeliverableSpec = specOf(it)
-	for i, c := range it.criteria {
-		if i == 1000 {
-			break
-		}
-		severity := plan.Must
-		if c.should {
-			severity = plan.Should
-		}
-		if text := clipText(printable(c.text), maxText); text != "" {
-			t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{
-				ID: fmt.Sprintf("A%d", len(t.AcceptanceCriteria)+1), Statement: text, CheckMethod: plan.ManualReview,
-				Severity: severity,
-			})
-		}
-	}
-	t.Covers = a.cover[it]
-	t.Description = a.describe(it, t, imported)
 	return t
 }
 
-// describe is the description, with what became of a status that says that nothing is left to do.
-func (a *assembler) describe(it *item, t *plan.Task, imported map[string]any) string {
-	text := printable(it.description)
-	note := ""
-	switch it.state {
-	case done:
-		d := Done{Task: t.TaskID, Word: it.word, Summary: it.summary != ""}
-		for _, f := range it.files {
-			if a.exist(f) {
-				d.Files = append(d.Files, f)
-			} else {
-				d.Missing = append(d.Missing, f)
-			}
-		}
-		note = fmt.Sprintf("Marked %q in %s, which nobody here has reviewed. ", it.word, a.src.format)
-		switch {
-		case len(d.Files) > 0 && len(d.Missing) == 0:
-			imported["candidate"] = anyList(d.Files)
-			note += "Its files are there: they are handed in as a candidate that awaits review."
-		case len(it.files) == 0 && d.Summary && t.DeliverableSpec != nil:
-			imported["candidate"] = anyList([]string{t.DeliverableSpec.Filename})
-			note += "There is a summary of it: that is handed in as a candidate that awaits review."
-		case len(d.Missing) > 0:
-			note += "It is open again: " + clipText(strings.Join(d.Missing, ", "), 300) + " not found here."
-		default:
-			note += "It is open again: it names no file that could be reviewed."
-		}
-		a.out.Done = append(a.out.Done, d)
-	case cancelled:
-		note = fmt.Sprintf("Marked %q in %s. Leave it out if that still holds.", it.word, a.src.format)
-		a.note("cancelled", it.file, it.line,
-			fmt.Sprintf("%s is marked %q there; it is a task of the plan until somebody leaves it out", it.source, it.word))
+// complete gives a task its deliverable and criteria: those of the source, and the default for what it does not say.
+func (a *assembler) complete(it *item, t *plan.Task, text string) {
+	var assumed []any
+	t.DeliverableSpec = &plan.DeliverableSpec{Format: "change", Paths: slices.Clone(it.files)}
+	if len(it.files) == 0 {
+		t.DeliverableSpec.Paths = []string{"**"}
+		assumed = append(assumed, "paths")
+		a.out.Assumed.Deliverables++
 	}
-	if note == "" {
-		return clipText(text, maxText)
+	if t.Description = clipText(printable(text), maxText); t.Description == "" {
+		t.Description = t.Title
 	}
-	return strings.TrimSpace(clipText(text, maxText-utf8.RuneCountInString(note)-2) + "\n\n" + note)
+	for _, c := range it.criteria[:min(len(it.criteria), 500)] {
+		if c = clipText(printable(c), maxText); c != "" {
+			t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{ID: fmt.Sprintf("A%d",
+				len(t.AcceptanceCriteria)+1), Statement: c, CheckMethod: plan.ManualReview, Severity: plan.Must})
+		}
+	}
+	if len(t.AcceptanceCriteria) == 0 {
+		t.AcceptanceCriteria = []plan.Criterion{{ID: "A1", CheckMethod: plan.ManualReview, Severity: plan.Must,
+			Statement: "The change does what the task's text says, and nothing else."}}
+		assumed = append(assumed, "criteria")
+		a.out.Assumed.Criteria++
+	}
+	if a.o.Check != "" {
+		t.AcceptanceCriteria = append(t.AcceptanceCriteria, plan.Criterion{ID: checkID, Run: a.o.Check,
+			CheckMethod: plan.StaticCheck, Severity: plan.Must, Statement: "The repository's own check passes."})
+		assumed = append(assumed, "check")
+	}
+	if it.days == 0 {
+		assumed = append(assumed, "estimate")
+		a.out.Assumed.Estimates++
+	}
+	if len(assumed) > 0 {
+		t.Meta[keyAssumed] = assumed
+	}
+}
+
+// homeless lists the lines of a source that are in no title, text or criterion of the plan; n counts all lines that say
+// something.
+func homeless(lines []Line, p *plan.Plan) (without []Line, n int) {
+	var b strings.Builder
+	add := func(s string) {
+		b.WriteString(letters(s))
+		b.WriteByte('\n')
+	}
+	add(p.TopTask)
+	add(p.Title)
+	for _, t := range p.Tasks {
+		add(t.Title + t.Description)
+		add(string(t.TaskID) + t.Title)
+		if m := imported(t); m != nil {
+			add(textOf(m["id"]) + t.Title)
+		}
+		for _, c := range t.AcceptanceCriteria {
+			add(c.Statement)
+		}
+	}
+	all := b.String()
+	for _, line := range lines {
+		s := letters(line.Text)
+		if s == "" {
+			continue
+		}
+		if n++; !strings.Contains(all, s) && !strings.Contains(all, strings.TrimLeft(s, "0123456789")) {
+			without = append(without, line)
+		}
+	}
+	return without, n
+}
+
+// letters is a text without all that only marks it up.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
 }
 
 func anyList(list []string) []any {
@@ -331,29 +298,4 @@ func anyList(list []string) []any {
 		out[i] = s
 	}
 	return out
-}
-
-// specOf returns the deliverable that the source names, nil if it names none. A task that is done and names no file
-// delivers its summary.
-func specOf(it *item) *plan.DeliverableSpec {
-	switch {
-	case len(it.files) == 1 && !relpath.IsPattern(it.files[0]):
-		s := &plan.DeliverableSpec{Filename: it.files[0], SingleFile: true, Format: formatOf(it.files[0])}
-		return s
-	case len(it.files) > 0:
-		return &plan.DeliverableSpec{Format: "files", Files: it.files, BundleMode: plan.BundleManifest}
-	case it.state == done && it.summary != "":
-		return &plan.DeliverableSpec{Format: "md", Filename: summaryFile, SingleFile: true,
-			Description: "What was done, in words."}
-	}
-	return nil
-}
-
-func formatOf(name string) string {
-	base := name[strings.LastIndexByte(name, '/')+1:]
-	ext := base[strings.LastIndexByte(base, '.')+1:]
-	if ext == base || ext == "" || ext == plan.FormatPlan || len(ext) > 20 {
-		return "text"
-	}
-	return strings.ToLower(ext)
 }

@@ -2,6 +2,8 @@ package exchange
 
 import (
 	"strings"
+
+	"gitwf/internal/plan"
 )
 
 func isBead(o *object) bool { return o.has("issue_type") }
@@ -9,12 +11,12 @@ func isBead(o *object) bool { return o.has("issue_type") }
 const minutesADay = 60 * hoursADay
 
 // beads reads issues.jsonl: one issue a line, or a list of them.
-func (r *reader) beads(f Found, o Options) *Imported {
+func (r *reader) beads(f Found) (*source, *plan.Plan) {
 	text, ok := r.read(f.Path)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	src := source{format: formatBeads, name: f.Name, path: f.Path}
+	src := &source{name: f.Name}
 	if name, below := strings.CutSuffix(f.Path, "/.beads/issues.jsonl"); below {
 		src.name = name[strings.LastIndexByte(name, '/')+1:]
 	}
@@ -39,7 +41,7 @@ func (r *reader) beads(f Found, o Options) *Imported {
 			add(v, line)
 		}
 		if !ok {
-			return nil
+			return nil, nil
 		}
 	} else {
 		line := 0
@@ -54,7 +56,7 @@ func (r *reader) beads(f Found, o Options) *Imported {
 		}
 	}
 	beadsParents(src.items)
-	return r.assemble(src, o)
+	return src, nil
 }
 
 func (r *reader) beadsIssue(file string, line int, doc *object) *item {
@@ -69,11 +71,11 @@ func (r *reader) beadsIssue(file string, line int, doc *object) *item {
 		return nil
 	}
 	it := &item{
-		source: id, wish: id, file: file, line: line, title: doc.str("title"), word: word, state: stateOf(word), loose: true,
-		fields: doc.plain(),
+		source: id, wish: id, file: file, line: line, title: doc.str("title"), word: word,
+		fields: doc.without("id", "title", "description", "design", "notes", "acceptance_criteria", "status"),
 	}
 	if strings.TrimSpace(it.title) == "" {
-		r.find("missing-field", file, line, id+" has no title", `"title": "..."`, "nothing")
+		r.note("missing-field", file, line, id+" has no title")
 	}
 	var parts []string
 	for _, field := range []struct{ key, head string }{{"description", ""}, {"design", "Design:\n"},
@@ -82,10 +84,11 @@ func (r *reader) beadsIssue(file string, line int, doc *object) *item {
 			parts = append(parts, field.head+s)
 		}
 	}
-	it.description = strings.Join(parts, "\n\n")
+	it.text = strings.Join(parts, "\n\n")
 	for _, text := range texts(doc.get("acceptance_criteria")) {
-		it.criteria = append(it.criteria, criterion{text: text})
+		it.criteria = append(it.criteria, text)
 	}
+	it.files = pathsIn(it.text)
 	if m, ok := doc.get("estimated_minutes").(int64); ok && m > 0 {
 		it.days = min(float64(m)/minutesADay, 10_000)
 	}

@@ -1,29 +1,21 @@
 // Package exchange takes in the plans of other systems and hands ours to them.
 //
-// It hides one decision: what the files of each system mean in a plan. Find says which systems have something in a
-// directory or a file, Read makes a plan of one of them, and CCW, JSON, Markdown and CSV write a plan with its state.
+// It hides one decision: what the files of each system mean in a plan. Find says by their content which systems have
+// something in a directory or a file; Read makes a plan of one of them; CCW, JSON, Markdown and CSV write a plan with
+// its state.
 //
-//	ccw          a directory WFS-<topic> with workflow-session.json and .task/IMPL-*.json
-//	task-master  tasks.json: {"tasks": [...]}, or a list for each tag
-//	spec-kit     tasks.md with items T001 [P] [US1], in phases
-//	openspec     tasks.md with items 1.1 in numbered groups, beside proposal.md and specs/
-//	beads        issues.jsonl, one issue a line
-//	github       an issue with a list of tasks, in Markdown or as gh prints it in JSON
-//	markdown     milestones and tasks; internal/outline reads it
-//	git-wf       a plan of this program, as a file of its own or as JSON writes it
+// A reader (one file for each system) makes items of what it finds. assemble makes the plan of them, with the one
+// default for what other systems do not have; graph mends what is between the items. The rules:
 //
-// All readers make the same items of what they find, and assemble makes the plan: ids that are legal here, parents,
-// dependencies without cycles, criteria, files. The rules of reading:
+//   - No text of another system's document becomes a command. The one run line of an imported plan is the repository's
+//     own check, which comes from Options.
+//   - Nothing is lost unseen. Every line stands in a task's title, text or criteria, or in the plan's own text;
+//     Imported.Homeless lists the lines that do not.
+//   - Nothing is believed. What is done there is done elsewhere: neither approved here nor in anybody's way.
+//   - Only loss is a finding, which stops an import: JSON that is broken, ids that can't be told apart, a circle. What
+//     only deserves to be known is a note. What was assumed is counted.
 //
-//   - Nothing is made up. What a plan needs and the source does not say (criteria, files, an estimate) is left out, so that
-//     the review of the plan names it; Gaps says the same beforehand.
-//   - Nothing is lost. meta, context and flow_control of a task are kept as they are; everything else that the source has of a
-//     task is in meta.imported.
-//   - Nothing is believed. What is marked done there is listed in Imported.Done, and is a task like any other.
-//   - A file that is broken costs itself and no other. Each thing that was left out or mended is a finding with file and line;
-//     what only deserves to be known is a note.
-//
-// It does not own what a legal plan is (internal/plan), how an outline is read (internal/outline), or how files are
-// found on a disk: it reads an fs.FS, and the caller sees to it that nothing outside of it can be reached. It runs
-// nothing. The mapping of each system is specified in docs/import.md.
+// It does not own what a legal plan is (internal/plan), how Markdown is cut up (internal/outline), git wf's own forms
+// (internal/plandoc), or how files are found on a disk: it reads an fs.FS, and the caller sees to it that nothing outside
+// of it can be reached. It runs nothing. docs/import.md says what becomes of each system's fields.
 package exchange

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 
 	"gitwf/internal/plan"
 )
@@ -17,46 +16,45 @@ const (
 	formatCCW        system = "ccw"
 	formatTaskMaster system = "task-master"
 	formatSpecKit    system = "spec-kit"
+	formatKiro       system = "kiro"
 	formatOpenSpec   system = "openspec"
+	formatBacklog    system = "backlog"
 	formatBeads      system = "beads"
 	formatGitHub     system = "github"
-	formatMarkdown   system = "markdown"
+	formatDevPlan    system = "dev-plan"
+	formatBoxes      system = "boxes"
 	formatPlan       system = "git-wf"
 )
 
 // importer is how the plans of one system are found and read.
 type importer struct {
 	format system
-	read   func(*reader, Found, Options) *Imported
-	dirs   []string                     // below which the system keeps its plans
-	files  []string                     // in which it does, seen from such a directory or from one that is imported
-	exts   []string                     // of files that are surely its own
-	object func(o *object) bool         // whether a JSON object is one of its documents
-	list   func(o *object) bool         // whether a JSON list is, by its first item
-	parts  func(o *object) []string     // the names of the plans in an object that holds several
-	text   func(file, text string) bool // whether any other text is
+	read   func(*reader, Found) (*source, *plan.Plan) // what was found, or git wf's own plan
+	dirs   []string                                   // below which the system keeps its plans
+	files  []string                                   // in which it does, seen from such a directory
+	object func(o *object) bool                       // whether a JSON object is one of its documents
+	list   func(o *object) bool                       // whether a JSON list is, by its first item
+	parts  func(o *object) []string                   // the names of the plans in an object that holds several
+	text   func(r *reader, file, text string) bool    // whether any other text is
 }
 
 // importers are the systems whose plans are read. Where several take a file, the first one gets it. A new one is a row
 // here and a file of its own.
 var importers = [...]importer{
-	{format: formatPlan, read: (*reader).ownPlan, exts: []string{".yaml", ".yml"}, object: isOwnPlan, list: isTask},
-	{format: formatCCW, read: (*reader).ccw, dirs: []string{".workflow"}},
-	{
-		format: formatTaskMaster, read: (*reader).taskMaster,
-		dirs: []string{".taskmaster"}, files: []string{"tasks.json", "tasks/tasks.json"},
-		object: hasTasks, parts: taskMasterTags,
-	},
-	{
-		format: formatBeads, read: (*reader).beads,
-		dirs: []string{".beads"}, files: []string{"issues.jsonl"}, exts: []string{".jsonl", ".ndjson"},
-		object: isBead, list: isBead,
-	},
-	{format: formatSpecKit, read: (*reader).checklist, dirs: []string{"specs", ".specify/specs"}, text: isSpecKit},
-	{format: formatOpenSpec, read: (*reader).checklist, dirs: []string{"openspec", "changes"}, text: isOpenSpec},
-	{format: formatGitHub, read: (*reader).github, object: isIssue, list: isListedIssue, text: isBoxes},
-	{format: formatTaskMaster, list: func(*object) bool { return true }}, // a bare list of tasks has no mark of its own
-	{format: formatMarkdown, read: (*reader).markdown, text: func(string, string) bool { return true }},
+	{format: formatPlan, read: (*reader).ownPlan, object: isOwnPlan, list: isTask, text: isOwnText},
+	{format: formatCCW, read: (*reader).ccw, dirs: []string{".workflow"}, object: isCCW},
+	{format: formatTaskMaster, read: (*reader).taskMaster, dirs: []string{".taskmaster"},
+		files: []string{"tasks.json", "tasks/tasks.json"}, object: hasTasks, parts: taskMasterTags},
+	{format: formatBeads, read: (*reader).beads, dirs: []string{".beads"},
+		files: []string{"issues.jsonl", "beads.jsonl"}, object: isBead, list: isBead},
+	{format: formatBacklog, read: (*reader).backlog, dirs: []string{"backlog", ".backlog"}, text: isBacklog},
+	{format: formatSpecKit, read: (*reader).specKit, dirs: []string{"specs", ".specify/specs"}, text: isSpecKit},
+	{format: formatKiro, read: (*reader).kiro, dirs: []string{".kiro/specs"}, text: isKiro},
+	{format: formatOpenSpec, read: (*reader).openSpec, dirs: []string{"openspec/changes", "changes"}, text: isOpenSpec},
+	{format: formatGitHub, read: (*reader).github, object: isIssue, list: isIssue},
+	{format: formatTaskMaster, list: func(o *object) bool { return o.has("id") && o.has("title") }},
+	{format: formatDevPlan, read: (*reader).devPlan, text: isDevPlan},
+	{format: formatBoxes, read: (*reader).boxes, text: isBoxes},
 }
 
 // Found is something that Read can read.
@@ -68,48 +66,65 @@ type Found struct {
 
 func (f Found) String() string { return fmt.Sprintf("%s (%s, %s)", f.Name, f.Format, f.Path) }
 
+// Own reports whether it is in git wf's own form, whose command lines its author wrote as such.
+func (f Found) Own() bool { return f.Format == formatPlan }
+
 // Options are what the reader of a source may be told.
 type Options struct {
-	EstimateDays float64 // of tasks without an estimate, in person-days; zero leaves them without
-	// whether the repository has the file, or something that the pattern fits; nil: nothing is there
-	Exists func(string) bool
+	Check    string // the repository's own check: a command line, "" for none
+	OpenOnly bool   // leave out what is done there
 }
 
-// Imported is a plan as it was read. It fits the form of a plan file, but need not keep the rules of a plan.
+// Imported is a plan as it was read.
 type Imported struct {
 	Found
 	Plan     *plan.Plan    `json:"-"` // nil if nothing could be read
 	Tasks    int           `json:"tasks"`
+	Edges    int           `json:"edges"`
 	Done     []Done        `json:"done"`
-	Findings plan.Findings `json:"findings"` // what was left out or mended
+	Assumed  Assumed       `json:"assumed"`
+	Homeless []Line        `json:"homeless"` // lines that are in no task and not in the plan's own text
+	Lines    int           `json:"lines"`    // of the source, but for empty ones
+	Findings plan.Findings `json:"findings"` // what would be lost
 	Notes    plan.Findings `json:"notes"`    // what deserves to be known
 }
 
-// Done is a task that is marked done in the source. It is not approved here.
+// Done is a task that is done elsewhere. It is not approved here, and holds nobody up.
 type Done struct {
-	Task    plan.TaskID `json:"task_id"`
-	Word    string      `json:"status"`            // as the source writes it
-	Files   []string    `json:"files,omitempty"`   // that are there
-	Missing []string    `json:"missing,omitempty"` // that are not
-	Summary bool        `json:"summary,omitempty"` // the source has one
+	Task plan.TaskID `json:"task_id"`
+	Word string      `json:"status"` // as the source writes it
+}
+
+// Assumed counts what the source did not say.
+type Assumed struct {
+	Deliverables int    `json:"deliverables"` // that may change all of the repository
+	Criteria     int    `json:"criteria"`     // tasks whose one criterion is that they do what they say
+	Estimates    int    `json:"estimates"`
+	Check        string `json:"check,omitempty"` // the run line of every task
+}
+
+// Line is a line of a source.
+type Line struct {
+	File string `json:"file"`
+	No   int    `json:"line"`
+	Text string `json:"text"`
 }
 
 // Read reads what Find has found. Nothing is written, run or believed.
 func Read(fsys fs.FS, f Found, o Options) *Imported {
 	r := &reader{fsys: fsys}
-	var out *Imported
+	out := &Imported{Found: f}
 	i := slices.IndexFunc(importers[:], func(i importer) bool { return i.format == f.Format && i.read != nil })
-	if i >= 0 {
-		out = importers[i].read(r, f, o)
-	} else {
+	if i < 0 {
 		r.find("unknown-format", f.Path, 0, "is of no system that is known", "", string(f.Format))
+	} else if src, own := importers[i].read(r, f); own != nil {
+		out.Plan, out.Tasks = own, own.Leaves()
+	} else if src != nil {
+		src.format, src.path = f.Format, f.Path
+		r.assemble(src, o, out)
 	}
-	if out == nil {
-		out = &Imported{}
-	}
-	out.Found = f
 	if out.Plan != nil && len(out.Plan.Tasks) < 2 {
-		r.find("no-tasks", f.Path, 0, "has no task that could be read", "one task or more", "none")
+		r.find("no-tasks", f.Path, 0, "has no open task", "one task or more", "none")
 		out.Plan = nil
 	}
 	if r.cut > 0 {
@@ -118,35 +133,4 @@ func Read(fsys fs.FS, f Found, o Options) *Imported {
 	}
 	out.Findings, out.Notes = r.findings, r.notes
 	return out
-}
-
-// Gaps are what a plan that was read lacks, one finding for each task: what the review of the plan will ask for.
-func (i *Imported) Gaps() plan.Findings {
-	var fs plan.Findings
-	if i.Plan == nil {
-		return nil
-	}
-	for n, t := range i.Plan.Tasks {
-		if missing := missingOf(t); len(missing) > 0 {
-			fs = append(fs, plan.Finding{
-				Code: "incomplete", Path: fmt.Sprintf("tasks[%d]", n), TaskID: t.TaskID, Message: "lacks " +
-					strings.Join(missing, ", "),
-			})
-		}
-	}
-	return fs
-}
-
-func missingOf(t *plan.Task) []string {
-	if t.NodeType != plan.Action {
-		return nil
-	}
-	var missing []string
-	if t.DeliverableSpec == nil {
-		missing = append(missing, "deliverable_spec")
-	}
-	if len(t.AcceptanceCriteria) == 0 {
-		missing = append(missing, "acceptance_criteria")
-	}
-	return missing
 }

@@ -1,19 +1,19 @@
 package exchange
 
 import (
-	"bytes"
 	"encoding/json"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
-// Find lists what a directory or a file has to read, each session, tag or change separately. A
-// directory is looked through where those systems put their files. Findings name what looked like a plan and could not
-// be looked at.
+// Find lists what a directory or a file has to read, each session, tag or change separately. A file is judged by its
+// content; a directory is looked through where systems put their files, and so gives what its files give. Findings name
+// what looked like a plan and could not be looked at.
 func Find(fsys fs.FS, name string) ([]Found, plan.Findings) {
 	r := &reader{fsys: fsys}
 	info, err := fs.Stat(fsys, name)
@@ -22,58 +22,51 @@ func Find(fsys fs.FS, name string) ([]Found, plan.Findings) {
 		return nil, r.findings
 	}
 	if !info.IsDir() {
-		return r.findFile(name, path.Base(name)), r.findings
+		return r.findFile(name), r.findings
 	}
-	return r.findDir(name), r.findings
+	return r.findDir(name, 0), r.findings
 }
 
-// Foreign reports whether a file of JSON is another system's, or an export of a plan and its state, rather than a plan
-// file. name is its base name.
-func Foreign(name string, data []byte) bool {
-	switch path.Ext(name) {
-	case ".jsonl", ".ndjson":
-		return true
+// Known reports whether a file holds a plan of some system, and whether that is git wf's own form. name is its base name.
+func Known(name string, data []byte) (known, own bool) {
+	if !fs.ValidPath(name) || len(data) == 0 {
+		return false, false
 	}
-	head := bytes.TrimSpace(data)
-	if !fs.ValidPath(name) || len(head) == 0 || head[0] != '{' && head[0] != '[' {
-		return false
-	}
-	r := &reader{fsys: Text(name, data)}
-	found := r.findFile(name, name)
-	if len(found) == 0 {
-		return false
-	}
-	v, _ := r.jsonText(name, string(data), 1)
-	o, _ := v.(*object)
-	switch found[0].Format {
-	case formatPlan:
-		return o.object("plan").has("schema_version")
-	case formatTaskMaster: // which has tasks, as a plan file without ids has them
-		return !o.has("title") && !o.has("top_task") && !o.has("root_acceptance_criteria")
-	}
-	return true
+	found := (&reader{fsys: Text(name, data)}).findFile(name)
+	return len(found) > 0, len(found) > 0 && found[0].Own()
 }
+
+// rootFiles are what people call their plans at the top of a repository.
+var rootFiles = pattern.Compile(`(?i)^(?:todo|tasks?|roadmap|plan|dev_?plan|implementation[_-]?plan)s?\.(?:md|markdown)$`)
 
 // findDir tries the shapes of a directory, the most certain first.
-func (r *reader) findDir(dir string) []Found {
+func (r *reader) findDir(dir string, depth int) []Found {
 	names := r.list(dir)
-	has := map[string]bool{}
-	for _, n := range names {
-		has[n] = true
-	}
-	if has["workflow-session.json"] || has[".task"] {
+	has := func(name string) bool { return slices.Contains(names, name) }
+	if has("workflow-session.json") || has(".task") {
 		return []Found{{formatCCW, dir, r.baseName(dir)}}
 	}
 	if found := r.sessions(dir, names); len(found) > 0 {
 		return found
 	}
-	if has["tasks.md"] {
-		return r.findFile(path.Join(dir, "tasks.md"), r.baseName(dir))
+	for _, n := range []string{"tasks.md", "Tasks.md", "TASKS.md"} {
+		if has(n) {
+			if found := r.findFile(path.Join(dir, n)); len(found) > 0 {
+				return found
+			}
+		}
+	}
+	if has("tasks") && (path.Base(dir) == "backlog" || path.Base(dir) == ".backlog" || has("config.yml")) &&
+		len(r.backlogFiles(path.Join(dir, "tasks"))) > 0 {
+		return []Found{{formatBacklog, dir, r.baseName(dir)}}
+	}
+	if len(r.backlogFiles(dir)) > 0 {
+		return []Found{{formatBacklog, dir, r.baseName(dir)}}
 	}
 	for _, i := range importers {
 		for _, n := range i.files {
 			if file := path.Join(dir, n); r.has(file) {
-				return r.findFile(file, r.baseName(dir))
+				return r.findFile(file)
 			}
 		}
 	}
@@ -81,17 +74,29 @@ func (r *reader) findDir(dir string) []Found {
 	for _, i := range importers {
 		for _, n := range i.dirs {
 			if sub := path.Join(dir, n); isDir(r.fsys, sub) {
-				found = append(found, r.findDir(sub)...)
+				found = append(found, r.findDir(sub, depth+1)...)
 			}
 		}
 	}
-	if len(found) > 0 || dir == "." && !has["tasks.md"] && len(names) > 200 {
-		return found
+	if len(found) > 0 || depth > 1 {
+		return append(found, r.topFiles(dir, names)...)
 	}
 	for _, n := range names {
 		sub := path.Join(dir, n)
-		if file := path.Join(sub, "tasks.md"); r.has(file) && n != "archive" {
-			found = append(found, r.findFile(file, n)...)
+		if n != "archive" && n != "node_modules" && n != "vendor" && r.has(path.Join(sub, "tasks.md")) {
+			found = append(found, r.findFile(path.Join(sub, "tasks.md"))...)
+		}
+	}
+	return append(found, r.topFiles(dir, names)...)
+}
+
+// topFiles are the lists and plans that lie in a directory under one of their usual names.
+func (r *reader) topFiles(dir string, names []string) (found []Found) {
+	for _, n := range names {
+		if rootFiles.Get().MatchString(n) && !strings.EqualFold(n, "tasks.md") {
+			before := len(r.findings)
+			found = append(found, r.findFile(path.Join(dir, n))...)
+			r.findings = r.findings[:min(before, len(r.findings))] // nobody asked for this one
 		}
 	}
 	return found
@@ -126,40 +131,54 @@ func (r *reader) baseName(dir string) string {
 	return "import"
 }
 
-const sniffed = 256 << 10 // bytes of a text that are looked at
-
-// findFile says what a file holds: by its name, else by its text.
-func (r *reader) findFile(file, name string) []Found {
-	ext := strings.ToLower(path.Ext(file))
-	if ext == ".json" {
-		if dir := path.Dir(file); path.Base(file) == "workflow-session.json" {
-			return []Found{{formatCCW, dir, r.baseName(dir)}}
+// nameOf is what a file's plan is called: files of one name lie in directories that say more.
+func (r *reader) nameOf(file string) string {
+	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	switch strings.ToLower(name) {
+	case "tasks", "issues", "beads":
+		if dir := path.Base(path.Dir(file)); dir != "." {
+			return dir
 		}
+	}
+	return name
+}
+
+// besideTasks are the files of a feature whose tasks are in tasks.md: naming one of them names the feature.
+var besideTasks = []string{"plan.md", "spec.md", "requirements.md", "design.md", "proposal.md"}
+
+// findFile says what a file holds.
+func (r *reader) findFile(file string) []Found {
+	dir := path.Dir(file)
+	if base := path.Base(file); base == "workflow-session.json" {
+		return []Found{{formatCCW, dir, r.baseName(dir)}}
+	} else if tasks := path.Join(dir, "tasks.md"); slices.Contains(besideTasks, strings.ToLower(base)) && r.has(tasks) {
+		file = tasks
 	}
 	text, ok := r.read(file)
 	if !ok {
 		return nil
 	}
-	stem := strings.TrimSuffix(path.Base(file), path.Ext(file))
-	if name == path.Base(file) {
-		name = stem
+	name := r.nameOf(file)
+	head := strings.TrimSpace(text)
+	ext := strings.ToLower(path.Ext(file))
+	if ext == ".jsonl" || ext == ".ndjson" {
+		return []Found{{formatBeads, file, name}}
 	}
-	if name == "tasks" || name == "issues" {
-		if dir := path.Base(path.Dir(file)); dir != "." {
-			name = dir
-		}
+	if ext == ".json" || strings.HasPrefix(head, "{") || strings.HasPrefix(head, "[{") || head == "[]" {
+		return r.findJSON(file, name, text)
 	}
 	for _, i := range importers {
-		if slices.Contains(i.exts, ext) {
+		if i.text != nil && i.text(r, file, text) {
 			return []Found{{i.format, file, name}}
 		}
 	}
-	if head := strings.TrimSpace(text); strings.HasPrefix(head, "{") || strings.HasPrefix(head, "[") {
-		return r.findJSON(file, name, text)
-	}
-	text = text[:min(len(text), sniffed)]
-	i := slices.IndexFunc(importers[:], func(i importer) bool { return i.text != nil && i.text(file, text) })
-	return []Found{{importers[i].format, file, name}} // the last one takes everything
+	r.find("unknown-format", file, 1, "is of no system that is known", known, firstLine(head))
+	return nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }
 
 // findJSON tells the systems that write JSON apart by their fields.
@@ -167,14 +186,14 @@ func (r *reader) findJSON(file, name, text string) []Found {
 	before := len(r.findings)
 	v, ok := r.jsonText(file, text, 1)
 	if !ok {
-		if lines := strings.SplitN(strings.TrimSpace(text), "\n", 2); json.Valid([]byte(lines[0])) &&
-			strings.HasPrefix(lines[0], "{") {
+		if line := firstLine(strings.TrimSpace(text)); json.Valid([]byte(line)) && strings.HasPrefix(line, "{") {
 			r.findings = r.findings[:before]
 			return []Found{{formatBeads, file, name}} // one object a line
 		}
 		return nil
 	}
 	r.findings = r.findings[:before] // Read reports them
+	fields := ""
 	switch v := v.(type) {
 	case []any:
 		first, _ := firstOf(v).(*object)
@@ -184,37 +203,34 @@ func (r *reader) findJSON(file, name, text string) []Found {
 			}
 		}
 	case *object:
-		return r.findObject(file, name, v)
+		for _, i := range importers {
+			if i.object != nil && i.object(v) {
+				return []Found{{i.format, file, name}}
+			}
+		}
+		var found []Found
+		for _, i := range importers {
+			if i.parts != nil {
+				for _, part := range i.parts(v) {
+					found = append(found, Found{i.format, file, part})
+				}
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+		fields = strings.Join(sortedKeys(v.fields), ", ")
 	}
-	r.find("unknown-format", file, 1, "is of no system that is known", known, "")
+	r.find("unknown-format", file, 1, "is of no system that is known", known, fields)
 	return nil
 }
 
-const known = "a session directory, tasks.json, tasks.md, issues.jsonl, an issue, or Markdown with tasks"
+const known = "a plan of git wf, or of spec-kit, Kiro, OpenSpec, task-master, Backlog.md, beads, GitHub issues, CCW; " +
+	"milestones and tasks with a status; or boxes (- [ ])"
 
 func firstOf(list []any) any {
 	if len(list) == 0 {
 		return nil
 	}
 	return list[0]
-}
-
-func (r *reader) findObject(file, name string, o *object) []Found {
-	for _, i := range importers {
-		if i.object != nil && i.object(o) {
-			return []Found{{i.format, file, name}}
-		}
-	}
-	var found []Found
-	for _, i := range importers {
-		if i.parts != nil {
-			for _, part := range i.parts(o) {
-				found = append(found, Found{i.format, file, part})
-			}
-		}
-	}
-	if len(found) == 0 {
-		r.find("unknown-format", file, 1, "is of no system that is known", known, strings.Join(sortedKeys(o.fields), ", "))
-	}
-	return found
 }

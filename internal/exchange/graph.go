@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-const maxLevels = 50 // of tasks below the root
+const maxLevels = 40 // of tasks below the root
 
 // graph holds the items of a source and mends what is between them: references that lead nowhere, parents that go round
 // in a circle, tasks that wait for each other.
@@ -17,7 +17,7 @@ type graph struct {
 	kids  map[*item][]*item
 }
 
-// newGraph leaves out items whose id another one has.
+// newGraph tells items with one id apart.
 func newGraph(r *reader, items []*item) *graph {
 	g := &graph{reader: r, by: make(map[string]*item, len(items)), kids: map[*item][]*item{}}
 	folded := make(map[string]*item, len(items))
@@ -28,10 +28,9 @@ func newGraph(r *reader, items []*item) *graph {
 			break
 		}
 		key := strings.ToLower(it.source)
-		if first := folded[key]; first != nil {
-			r.find("duplicate-id", it.file, it.line, "has the id of another task; left out", "an id of its own",
-				it.source+place(first))
-			continue
+		if folded[key] != nil {
+			r.twice(it)
+			key = strings.ToLower(it.source)
 		}
 		folded[key], g.by[it.source] = it, it
 		g.items = append(g.items, it)
@@ -54,11 +53,16 @@ func newGraph(r *reader, items []*item) *graph {
 	return g
 }
 
-func place(it *item) string {
-	if it.line > 0 {
-		return fmt.Sprintf(", also in %s:%d", it.file, it.line)
+// twice gives an item an id of its own, because another one has its id. That is a loss only where a reference to the id
+// could mean either.
+func (r *reader) twice(it *item) {
+	if r.doubled == nil {
+		r.doubled = map[string]bool{}
 	}
-	return ", also in " + it.file
+	r.doubled[strings.ToLower(it.source)] = true
+	r.renamed++
+	it.source, it.wish = fmt.Sprintf("%s (again, %d)", it.source, r.renamed), ""
+	r.note("duplicate-id", it.file, it.line, "has the id of another task; called "+it.source+" here")
 }
 
 // mend makes the references sound.
@@ -76,18 +80,13 @@ func (g *graph) mend() {
 
 func (g *graph) references() {
 	report := func(it *item, code, message, ref string) {
-		if it.loose {
-			g.note(code, it.file, it.line, it.source+" "+message+": "+ref)
-			return
-		}
-		g.find(code, it.file, it.line, it.source+" "+message, "the id of a task there", ref)
+		g.note(code, it.file, it.line, it.source+" "+message+": "+ref)
 	}
 	for _, it := range g.items {
 		switch {
 		case it.parent == "":
 		case it.parent == it.source:
-			g.find("self-parent", it.file, it.line, it.source+" names itself as its parent; taken as a task without one",
-				"another task, or none", it.parent)
+			report(it, "self-parent", "names itself as its parent; taken as a task without one", it.parent)
 			it.parent = ""
 		case g.by[it.parent] == nil:
 			report(it, "unknown-parent", "has a parent that is not there; taken as a task without one", it.parent)
@@ -95,11 +94,14 @@ func (g *graph) references() {
 		}
 		var deps []string
 		for _, d := range it.deps {
+			if g.doubled[strings.ToLower(d)] && !slices.Contains(it.soft, d) {
+				g.find("duplicate-id", it.file, it.line, it.source+" depends on an id that several tasks have", "an id of its own",
+					d)
+			}
 			switch {
 			case slices.Contains(deps, d):
 			case d == it.source:
-				g.find("self-dependency", it.file, it.line, it.source+" depends on itself; taken as if it did not", "another task",
-					d)
+				g.find("cycle", it.file, it.line, it.source+" depends on itself; taken as if it did not", "another task", d)
 			case g.by[d] == nil:
 				report(it, "unknown-dependency", "depends on a task that is not there; taken as if it did not", d)
 			default:
@@ -135,8 +137,8 @@ func (g *graph) parents() {
 				level = sound[above] + 1
 			}
 			if level > maxLevels {
-				g.find("too-deep", p.file, p.line, fmt.Sprintf("%s is more than %d levels deep; taken as a task without a parent",
-					p.source, maxLevels), "", p.parent)
+				g.note("too-deep", p.file, p.line, fmt.Sprintf("%s is more than %d levels deep; taken as a task without a parent",
+					p.source, maxLevels))
 				p.parent, level = "", 1
 			}
 			sound[p] = level

@@ -25,6 +25,8 @@ func newNamer() *namer {
 
 var numbered = pattern.Compile(`^[0-9]{1,9}(\.[0-9]{1,9})*$`)
 
+var glued = pattern.Compile(`^((?:[A-Z][A-Z0-9]*-)*[A-Z]+)([0-9]+(?:\.[0-9]+)*)$`)
+
 // legalID is the id itself, in upper case, or with IMPL- before a bare number; "" if it can't be made one.
 func legalID(s string) plan.TaskID {
 	s = strings.ToUpper(strings.TrimSpace(s))
@@ -32,6 +34,9 @@ func legalID(s string) plan.TaskID {
 		s = "IMPL-" + s
 	}
 	id := plan.TaskID(s)
+	if m := glued.Get().FindStringSubmatch(s); !id.Valid() && m != nil {
+		id = plan.TaskID(m[1] + "-" + m[2]) // T001 and M1-T2 are T-001 and M1-T-2
+	}
 	if !id.Valid() || len(s) > 80 || strings.HasPrefix(s, "PLAN-") || strings.HasPrefix(s, "CHECK-") ||
 		strings.HasPrefix(s, "GOAL-") {
 		return ""

@@ -2,126 +2,159 @@ package exchange
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
+	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
 	"gitwf/internal/relpath"
 )
 
-// item is a task as a source has it. References are ids of the source.
+// item is a task as a source has it, or what gathers tasks. References are ids of the source.
 type item struct {
-	source      string   // its id there; unique, but for items that are reported and left out
-	wish        string   // the id it would like to have here, "" for any
-	parent      string   // "" for none
-	deps        []string // what must be done before
-	soft        []string // of these, what only the order of the source says
-	title       string
-	description string
-	criteria    []criterion
-	files       []string // paths in the repository that it makes or changes
-	days        float64  // person-days, zero if the source says nothing
-	agent       string
-	state       state
-	word        string // the status as the source writes it
-	loose       bool   // references that lead nowhere are no surprise
+	source   string   // its id there; unique, but for items that are reported and left out
+	wish     string   // the id it would like to have here, "" for any
+	parent   string   // "" for none
+	deps     []string // what must be done before
+	soft     []string // of these, what only the order of the source says
+	title    string
+	text     string   // what is to be done, verbatim
+	criteria []string // what its author wants to see
+	files    []string // paths and patterns of the repository that it names
+	days     float64  // person-days, zero if the source says nothing
+	word     string   // the status as the source writes it, "" for none
+	heading  bool     // it gathers tasks, and is none itself
+	line     int
+	file     string
 
-	meta, context, flow map[string]any // of ccw, as they are
-	fields              map[string]any // what else the source has
-	summary             string         // what was written when it was done
-	file                string
-	line                int
+	meta, context map[string]any // of ccw, as they are
+	fields        map[string]any // what else the source has
 }
 
-type criterion struct {
-	text   string
-	should bool
+// source is what a reader found: the whole, and the tasks.
+type source struct {
+	format system
+	path   string
+	name   string // of the plan: the topic of a session, the title of a document
+	top    string // the plan's own text, verbatim
+	items  []*item
+	fields map[string]any // of the whole
+	lines  []Line         // of the texts that were read
+	id     string         // the plan's, "" for one of its title
 }
 
 // state is what a status word of a source comes down to.
-type state string
+type state int
 
 const (
-	todo      state = "todo"
-	doing     state = "doing"
-	done      state = "done"
-	cancelled state = "cancelled"
+	todo state = iota
+	over       // done there, or given up
+	unknown
 )
 
 var stateWords = map[string]state{
-	"completed": done, "complete": done, "done": done, "closed": done, "verified": done, "finished": done,
-	"resolved": done, "x": done, "approved": done, "merged": done, "validated": done,
-	"active": doing, "in-progress": doing, "in progress": doing, "inprogress": doing, "doing": doing, "review": doing,
-	"in-review": doing, "started": doing, "hooked": doing,
-	"cancelled": cancelled, "canceled": cancelled, "wontfix": cancelled, "skipped": cancelled, "obsolete": cancelled,
-	"not_planned": cancelled,
+	"completed": over, "complete": over, "done": over, "closed": over, "verified": over, "finished": over, "resolved": over,
+	"x": over, "✓": over, "✔": over, "✅": over, "approved": over, "merged": over, "validated": over, "shipped": over, "已完成": over, "完成": over,
+	"cancelled": over, "canceled": over, "wontfix": over, "won't do": over, "skipped": over, "obsolete": over,
+	"not_planned": over, "archived": over, "tombstone": over, "rejected": over, "已取消": over,
+	"": todo, "todo": todo, "to do": todo, "open": todo, "pending": todo, "backlog": todo, "ready": todo, "planned": todo,
+	"not started": todo, "deferred": todo, "on hold": todo, "blocked": todo, "failed": todo, "draft": todo, "new": todo,
+	"active": todo, "in progress": todo, "inprogress": todo, "doing": todo, "wip": todo, "review": todo, "in review": todo,
+	"started": todo, "hooked": todo, "container": todo, "pinned": todo, "icebox": todo, "待办": todo, "进行中": todo,
+	"~": todo, "/": todo, ">": todo, "-": todo, "!": todo, "?": todo, ".": todo, "*": todo,
 }
 
-// stateOf returns the state that a word means; an unknown word means todo.
+// stateOf returns the state that a word means.
 func stateOf(word string) state {
-	w := strings.ToLower(strings.TrimSpace(word))
+	w := strings.Trim(strings.ToLower(word), " \t*_`○◯◒●✔✓✅🔄⏳.()[]")
 	if s, ok := stateWords[w]; ok {
 		return s
 	}
-	if s, ok := stateWords[strings.ReplaceAll(w, "_", "-")]; ok {
+	if s, ok := stateWords[strings.NewReplacer("_", " ", "-", " ").Replace(w)]; ok {
 		return s
 	}
-	return todo
+	if s, ok := stateWords[strings.TrimSpace(strings.ToLower(word))]; ok {
+		return s
+	}
+	return unknown
 }
 
-var boxMark = pattern.Compile(`^\[[ xX~/>-]\]\s+`)
+// isDone reports whether there is nothing left to do for an item there.
+func (it *item) isDone() bool { return stateOf(it.word) == over }
 
-// pathWord is what looks like a path in text: a directory or more and a file with an extension.
-var pathWord = pattern.Compile("(?:^|[\\s`'\"(\\[,，（「])((?:\\.{0,2}/)?(?:[\\p{L}\\p{N}_.@+~-]+/)*[\\p{L}\\p{N}_.@+~-]+\\.[A-Za-z][A-Za-z0-9]{0,9})(?:[\\s`'\"),.;:，。、）」\\]]|$)")
+// boxWord is the status that a box says, "" for an empty one.
+func boxWord(n *outline.Node) string { return strings.TrimSpace(n.Box) }
 
-// pathsIn are the paths that a text names: what has a directory, or stands in backticks.
+// pathWord is what looks like a path in text: a directory or more and a file with an extension, or in backticks a name
+// of one of both kinds.
+var pathWord = pattern.Compile("(?:^|[\\s'\"(\\[,，：（「])((?:\\./)?(?:[\\p{L}\\p{N}_.@+\\[\\](){}*-]+/)+[\\p{L}\\p{N}_.+\\[\\](){}*-]*)|`([^`\\s]{2,200})`")
+
+var fileName = pattern.Compile(`^(?:[\w.@+\[\](){}*-]+/)*(?:[\w@+\[\](){}*-][\w.@+\[\](){}*-]*\.[A-Za-z][A-Za-z0-9]{0,9}|\.[a-z][\w.-]+|Makefile|Dockerfile|Justfile|Gemfile|Rakefile|Procfile)$`)
+
+// pathsIn are the paths that a text names: a file with its directory, a file or a directory in backticks.
 func pathsIn(text string) []string {
 	var out []string
-	for at := 0; at < len(text); {
-		m := pathWord.Get().FindStringSubmatchIndex(text[at:])
-		if m == nil {
-			break
+	for _, m := range pathWord.Get().FindAllStringSubmatch(text, -1) {
+		word, quoted := m[1], false
+		if word == "" {
+			word, quoted = m[2], true
 		}
-		word := text[at+m[2] : at+m[3]]
-		quoted := m[2] > 0 && text[at+m[2]-1] == '`'
-		at += m[3]
-		if p := repositoryPath(word); p != "" && (quoted || strings.Contains(p, "/")) && !strings.Contains(p, "...") {
+		word = strings.TrimRight(word, ".,;:)")
+		dir := strings.HasSuffix(word, "/") && strings.Count(word, "/") > 0 && (quoted || strings.Count(word, "/") > 1)
+		if !dir && !fileName.Get().MatchString(strings.TrimPrefix(word, "./")) || !quoted && !strings.Contains(word, "/") {
+			continue
+		}
+		if p := repositoryPath(word); p != "" && plausible(p) {
 			out = appendNew(out, p)
 		}
 	}
 	return out
 }
 
-// repositoryPath is what a source calls a file, as a path or a pattern that a deliverable may have; "" if it can't be
-// one. Places in the file ("login.ts:handle:75-120") and remarks ("(new)") are cut off.
+var middle = pattern.Compile(`(?i)\.(?:js|ts|net|io|com|org|py|md)$`)
+
+// plausible reports whether a word is more likely a path than two names with a slash between them ("Node.js/Next.js"), a
+// name of a package, or an address.
+func plausible(p string) bool {
+	parts := strings.Split(p, "/")
+	for _, part := range parts[:len(parts)-1] {
+		if middle.Get().MatchString(part) {
+			return false
+		}
+	}
+	return parts[0] != "@" && parts[0] != "~" && parts[0] != ".git" && !strings.HasPrefix(parts[0], "@") &&
+		!(len(parts) == 1 && (dotted.Get().MatchString(p) || strings.Contains(p, "(")))
+}
+
+// dotted is a call, a field or a domain rather than a file: fs.readFile, next.config, example.com.
+var dotted = pattern.Compile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(?:com|org|net|io|dev|[a-z]+[A-Z]\w*|length|data|status|error|id|name|value|state|props|current|default|exports?|log|get|post|put|delete|env|body|user|map|filter|now|parse|stringify)$`)
+
+// repositoryPath is what a source calls a file, as a path or a pattern of a change; "" if it can't be one. Places in the
+// file ("login.ts:handle:75-120") and remarks ("(new)") are cut off. Brackets and braces are characters like others.
 func repositoryPath(s string) string {
 	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(s), "`'\""))
-	if before, _, found := strings.Cut(s, " ("); found {
-		s = before
+	for _, end := range []string{" (", " - ", ":"} {
+		s, _, _ = strings.Cut(s, end)
 	}
-	if before, _, found := strings.Cut(s, " - "); found {
-		s = before
-	}
-	if before, _, found := strings.Cut(s, ":"); found {
-		s = before
-	}
-	s = strings.TrimSpace(s)
-	for strings.HasPrefix(s, "./") {
-		s = s[2:]
-	}
-	if strings.ContainsAny(s, "[]{}") { // which mean something else in a pattern
-		parts := strings.Split(s, "/")
-		for i, part := range parts {
-			if strings.ContainsAny(part, "[]{}") {
-				parts[i] = "*"
-			}
+	s = strings.TrimPrefix(strings.TrimSpace(s), "./")
+	dir, isDir := strings.CutSuffix(s, "/")
+	plain := strings.NewReplacer("[", "x", "]", "x", "{", "x", "}", "x", "*", "x").Replace(dir)
+	if s == "" || len(s) > 300 || relpath.CheckBy(plain, func(c string) string {
+		if strings.EqualFold(c, ".git") || c == "." || c == ".." {
+			return "is no path of a tree"
 		}
-		s = strings.Join(parts, "/")
-	}
-	if dir, isDir := strings.CutSuffix(s, "/"); isDir && dir != "" {
-		s = dir + "/**"
-	}
-	if s == "" || relpath.CheckPattern(s) != nil {
 		return ""
+	}) != nil {
+		return ""
+	}
+	for part := range strings.SplitSeq(dir, "/") {
+		if part != "**" && strings.Contains(part, "**") {
+			return ""
+		}
+	}
+	s = strings.NewReplacer("[", `\[`, "]", `\]`).Replace(dir)
+	if isDir {
+		s += "/**"
 	}
 	return s
 }
@@ -131,4 +164,30 @@ func appendNew(list []string, s string) []string {
 		return list
 	}
 	return append(list, s)
+}
+
+const hoursADay = 8
+
+var effort = pattern.Compile(`(?i)^\s*~?\s*([0-9]{1,5}(?:\.[0-9]{1,3})?)\s*(?:-\s*([0-9]{1,5}(?:\.[0-9]{1,3})?))?\s*(m|min|mins|minutes?|h|hr|hrs|hours?|d|days?|person-days?|pd|w|weeks?)\s*$`)
+
+// days converts an effort in words ("4h", "2-3 days") to person-days of eight hours; zero if it is none. The end of a
+// span counts.
+func days(s string) float64 {
+	m := effort.Get().FindStringSubmatch(s)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.ParseFloat(m[1], 64)
+	if to, err := strconv.ParseFloat(m[2], 64); err == nil {
+		n = max(n, to)
+	}
+	switch strings.ToLower(m[3])[0] {
+	case 'm':
+		n /= 60 * hoursADay
+	case 'h':
+		n /= hoursADay
+	case 'w':
+		n *= 5
+	}
+	return min(n, 10_000)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/pattern"
 )
 
 // object is a JSON object with the line on which it begins. Values are string, bool, int64, float64, nil, []any and
@@ -73,7 +74,7 @@ func texts(v any) []string {
 		var out []string
 		for line := range strings.Lines(v) {
 			line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "-*•"))
-			line = strings.TrimSpace(boxMark.Get().ReplaceAllString(line, ""))
+			line = strings.TrimSpace(listBox.Get().ReplaceAllString(line, ""))
 			if line != "" {
 				out = append(out, line)
 			}
@@ -198,3 +199,66 @@ func (r *reader) jsonFile(name string) (*object, bool) {
 	}
 	return o, ok
 }
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "nothing"
+	case string:
+		return "text"
+	case []any:
+		return "a list"
+	case *object:
+		return "an object"
+	}
+	return textOf(v)
+}
+
+func firstText(values ...any) string {
+	for _, v := range values {
+		if s := strings.TrimSpace(textOf(v)); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// refs are the ids in a list of references, whether they are texts, numbers or objects.
+func refs(v any) []string {
+	list, ok := v.([]any)
+	if !ok {
+		if s := textOf(v); s != "" {
+			return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
+		}
+		return nil
+	}
+	var out []string
+	for _, item := range list {
+		s := textOf(item)
+		if o, ok := item.(*object); ok {
+			s = firstText(o.get("id"), o.get("task_id"), o.get("depends_on_id"))
+		}
+		if s = strings.TrimSpace(s); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// filesOf are the paths in a list of files, whether they are texts or objects.
+func filesOf(v any) []string {
+	list, _ := v.([]any)
+	var out []string
+	for _, item := range list {
+		s := textOf(item)
+		if o, ok := item.(*object); ok {
+			s = firstText(o.get("path"), o.get("file"), o.get("target"))
+		}
+		if p := repositoryPath(s); p != "" {
+			out = appendNew(out, p)
+		}
+	}
+	return out
+}
+
+var listBox = pattern.Compile(`^\[[ xX~/>-]\]\s+`)

@@ -1,138 +1,265 @@
 package exchange
 
 import (
-	"errors"
+	"fmt"
+	"path"
 	"strings"
 
+	"gitwf/internal/document"
 	"gitwf/internal/outline"
-	"gitwf/internal/plain"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
+
+// listing makes items of a text in Markdown: of the nodes that are tasks, and of the headings that gather them. All
+// other lines are the text of what they stand in, verbatim and in order.
+type listing struct {
+	*reader
+	src  *source
+	file string
+	line int    // of the value that the text is in; 0 for a file of its own
+	name string // begins the ids of what has none
+
+	isTask func(n, above *outline.Node) bool
+	gather func(n *outline.Node) bool // whether an item without a task of its own gathers those below it
+	flat   int                        // headings below this level gather nothing; 0 for no such level
+	fill   func(it *item, n *outline.Node)
+
+	tasked map[*outline.Node]bool
+	made   map[*outline.Node]*item
+	ids    map[string]bool
+	order  []*item // the goals, in order
+}
+
+// cutFile reads and cuts a file.
+func (r *reader) cutFile(src *source, file string) (front []outline.Line, whole *outline.Node, ok bool) {
+	text, ok := r.read(file)
+	if !ok {
+		return nil, nil, false
+	}
+	front, whole = outline.Cut(text)
+	src.keepLines(file, whole)
+	return front, whole, true
+}
+
+func (s *source) keepLines(file string, whole *outline.Node) {
+	for _, l := range whole.Lines {
+		s.lines = append(s.lines, Line{file, l.No, l.Text})
+	}
+	whole.Walk(func(n, _ *outline.Node) bool {
+		s.lines = append(s.lines, Line{file, n.Line, n.Text})
+		for _, l := range n.Lines {
+			s.lines = append(s.lines, Line{file, l.No, l.Text})
+		}
+		return true
+	})
+}
+
+// read makes the items of a text. What is below none of them is returned, for the plan's own text.
+func (l *listing) read(whole *outline.Node, above *item) (rest string) {
+	l.tasked, l.made = map[*outline.Node]bool{}, map[*outline.Node]*item{}
+	var mark func(n, above *outline.Node) bool
+	mark = func(n, above *outline.Node) bool {
+		has := l.isTask(n, above)
+		for _, kid := range n.Kids {
+			has = mark(kid, n) || has
+		}
+		l.tasked[n] = has
+		return has
+	}
+	tops := 0
+	for _, kid := range whole.Kids {
+		if mark(kid, whole) && !kid.Item && kid.Level == 1 {
+			tops++
+		}
+	}
+	l.below(whole, above, tops > 1)
+	return whole.Below(l.isMade)
+}
+
+func (l *listing) isMade(n *outline.Node) bool { return l.made[n] != nil }
+
+func (l *listing) below(n *outline.Node, above *item, grouped bool) {
+	for _, kid := range n.Kids {
+		if !l.tasked[kid] {
+			continue
+		}
+		to := above
+		switch {
+		case l.isTask(kid, n):
+			to = l.add(kid, above, "line")
+			l.fill(to, kid)
+			l.tellApart(to)
+		case !kid.Item && (kid.Level > 1 || grouped) && (l.flat == 0 || kid.Level <= l.flat),
+			kid.Item && l.gather != nil && l.gather(kid):
+			to = l.add(kid, above, "section")
+			to.heading = true
+			l.order = append(l.order, to)
+			if kid.Item {
+				l.fill(to, kid)
+			}
+		}
+		l.below(kid, to, grouped)
+		if to != above {
+			to.text = kid.Below(l.isMade)
+			if to.files == nil && !to.heading {
+				to.files = pathsIn(kid.Text + "\n" + to.text)
+			}
+		}
+	}
+}
+
+// tellApart gives an item whose id another one has an id of its own.
+func (l *listing) tellApart(it *item) {
+	if l.ids == nil {
+		l.ids = map[string]bool{}
+	}
+	if key := strings.ToLower(it.source); l.ids[key] {
+		l.twice(it)
+	}
+	l.ids[strings.ToLower(it.source)] = true
+}
+
+func (l *listing) add(n *outline.Node, above *item, kind string) *item {
+	it := &item{source: fmt.Sprintf("%s%s %d", l.name, kind, n.Line), title: bare(n.Text), file: l.file, line: n.Line}
+	if l.line > 0 {
+		it.line = l.line
+	}
+	if above != nil {
+		it.parent = above.source
+	}
+	if n.Boxed {
+		it.word = boxWord(n)
+	}
+	l.made[n] = it
+	l.src.items = append(l.src.items, it)
+	return it
+}
+
+// below are the tasks that stand in another one, in order.
+func (s *source) below(above string) (list []*item) {
+	for _, it := range s.items {
+		if it.parent == above && !it.heading {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+var marks = strings.NewReplacer("**", "", "__", "", "~~", "")
+
+// bare is text without the marks of Markdown around words; names such as __init__.py are words.
+func bare(s string) string {
+	var out []string
+	for _, word := range strings.Split(strings.TrimSpace(s), " ") {
+		if !dunder.Get().MatchString(word) {
+			word = marks.Replace(word)
+		}
+		out = append(out, word)
+	}
+	return strings.TrimSpace(strings.Join(out, " "))
+}
+
+var dunder = pattern.Compile(`__\w+__(?:\.\w+|\()`)
+
+// follow makes a dependency that only the order of the source says: where it leads in a circle it goes without a word.
+func (it *item) follow(before *item) {
+	it.deps = appendNew(it.deps, before.source)
+	it.soft = appendNew(it.soft, before.source)
+}
+
+// sequence lets each task wait for the one before it; those that may go together wait for the last one that may not,
+// and what comes behind them for all of them.
+func sequence(tasks []*item, together map[*item]bool) {
+	var last []*item // what the next task by itself waits for
+	var ground *item // what tasks that go together wait for
+	for _, it := range tasks {
+		if together[it] {
+			if ground != nil {
+				it.follow(ground)
+			}
+			if len(last) == 1 && last[0] == ground {
+				last = nil
+			}
+			last = append(last, it)
+			continue
+		}
+		for _, before := range last {
+			it.follow(before)
+		}
+		last, ground = []*item{it}, it
+	}
+}
+
+// beside reads files next to a plan's tasks into the plan's own text, each below its name.
+func (r *reader) beside(src *source, dir string, names ...string) map[string]*outline.Node {
+	texts := map[string]*outline.Node{}
+	for _, name := range names {
+		file := path.Join(dir, name)
+		if !r.has(file) {
+			continue
+		}
+		text, ok := r.read(file)
+		if !ok {
+			continue
+		}
+		_, whole := outline.Cut(text)
+		texts[name] = whole
+		text = strings.TrimSpace(text)
+		if len(src.top)+len(text) > maxTopTask {
+			r.note("long-document", file, 0, "is too long for the plan's own text; it stays where it is, for who does a task")
+			src.top = strings.TrimSpace(src.top + "\n\nMore is in " + file + ".")
+			continue
+		}
+		src.keepLines(file, whole)
+		src.top = strings.TrimSpace(src.top + "\n\n" + text)
+	}
+	return texts
+}
+
+// front is what stands in the head of a text; where that is no YAML, each line with a colon counts.
+func (r *reader) front(lines []outline.Line) *object {
+	var b strings.Builder
+	o := &object{line: 1, fields: map[string]any{}}
+	for _, l := range lines {
+		b.WriteString(l.Text + "\n")
+		if key, value, ok := strings.Cut(l.Text, ":"); ok && !strings.HasPrefix(key, " ") && !strings.HasPrefix(key, "#") {
+			o.fields[strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), `'"`)
+		}
+	}
+	if root, err := document.ParseYAML([]byte(b.String()), jsonLimits); err == nil && root.Kind == document.Object {
+		if whole, ok := valueOf(root).(*object); ok {
+			return whole
+		}
+	}
+	return o
+}
 
 func isTask(o *object) bool { return o.has("task_id") }
 
 func isOwnPlan(o *object) bool {
 	first, _ := firstOf(o.list("tasks")).(*object)
-	return o.has("schema_version") || o.has("root_task_id") || isTask(first) || o.object("plan").has("schema_version")
+	return o.has("schema_version") || o.has("root_task_id") || isTask(first) || o.object("plan").has("schema_version") ||
+		o.has("tasks") && !first.has("id") && (o.has("title") || o.has("top_task") || o.has("root_acceptance_criteria"))
 }
 
-// markdown has the outline reader make a plan of milestones and tasks. Where that finds none, but there are checkboxes,
-// these are the tasks.
-func (r *reader) markdown(f Found, o Options) *Imported {
-	text, ok := r.read(f.Path)
-	if !ok {
-		return nil
-	}
-	doc, findings := outline.Parse(f.Path, []byte(text))
-	var data []byte
-	if len(findings) == 0 {
-		data, findings = doc.Plan()
-	}
-	if len(findings) > 0 {
-		if boxLine.Get().MatchString(text) && !outlineLine.Get().MatchString(text) {
-			return r.github(f, o)
-		}
-		r.findings = append(r.findings, findings...)
-		return nil
-	}
-	p, err := plandoc.Parse(f.Path, data)
-	if err != nil {
-		r.adopt(f.Path, err)
-		return nil
-	}
-	out := &Imported{Plan: p}
-	r.notes = append(r.notes, doc.Unread[:min(len(doc.Unread), maxFindings)]...)
-	estimates := map[plan.TaskID]float64{}
-	doc.Walk(func(t *outline.Task) { estimates[t.ID] = t.EstimateDays })
-	for _, t := range p.Tasks {
-		if t.NodeType != plan.Action {
-			continue
-		}
-		out.Tasks++
-		if estimates[t.TaskID] == 0 { // the outline's own default: the source says nothing
-			t.EstimatedPersonDays = o.EstimateDays
-		}
-		if t.Meta["status"] == string(outline.Done) {
-			out.Done = append(out.Done, claimed(t, o))
-		}
-	}
-	root := p.Task(p.RootTaskID)
-	root.Meta = map[string]any{keyImported: map[string]any{"format": string(formatMarkdown), "path": f.Path}}
-	return out
-}
-
-// claimed notes in a task of an outline what of its deliverable is there.
-func claimed(t *plan.Task, o Options) Done {
-	word, _ := t.Meta["status_word"].(string)
-	if word == "" {
-		word = string(outline.Done)
-	}
-	d := Done{Task: t.TaskID, Word: word}
-	if t.DeliverableSpec == nil || o.Exists == nil {
-		return d
-	}
-	files := t.DeliverableSpec.Files
-	if t.DeliverableSpec.Filename != "" {
-		files = []string{t.DeliverableSpec.Filename}
-	}
-	for _, name := range files {
-		if o.Exists(name) {
-			d.Files = append(d.Files, name)
-		} else {
-			d.Missing = append(d.Missing, name)
-		}
-	}
-	note := "Marked \"" + word + "\" in the document, which nobody here has reviewed. "
-	if len(d.Files) > 0 && len(d.Missing) == 0 {
-		note += "Its files are there: they are handed in as a candidate that awaits review."
-		t.Meta[keyImported] = map[string]any{"status": word, "candidate": anyList(d.Files)}
-	} else {
-		note += "It is open again: its files are not here."
-	}
-	t.Description = strings.TrimSpace(clipText(t.Description, maxText-len(note)-2) + "\n\n" + note)
-	return d
-}
-
-// adopt takes over findings of another reader.
-func (r *reader) adopt(file string, err error) {
-	var fs plan.Findings
-	if errors.As(err, &fs) {
-		r.findings = append(r.findings, fs...)
-		return
-	}
-	r.find("bad-plan", file, 1, plain.Line(err.Error()), "", "")
+func isOwnText(_ *reader, file, text string) bool {
+	ext := strings.ToLower(path.Ext(file))
+	return ext == ".yaml" || ext == ".yml" || plandoc.IsMarkdown([]byte(text))
 }
 
 // ownPlan reads a plan of this program: a plan file, or what JSON wrote.
-func (r *reader) ownPlan(f Found, o Options) *Imported {
+func (r *reader) ownPlan(f Found) (*source, *plan.Plan) {
 	text, ok := r.read(f.Path)
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		if v, ok := r.jsonText(f.Path, text, 1); !ok {
-			return nil
-		} else if doc, _ := v.(*object); doc.object("plan").has("schema_version") {
-			data, err := inner(text)
-			if err != nil {
-				r.find("syntax", f.Path, 1, "is no JSON: "+err.Error(), "", "")
-				return nil
-			}
-			text = string(data)
-		}
-	}
-	p, err := plandoc.Parse(f.Path, []byte(text))
+	p, err := plandoc.Parse(f.Path, Inner([]byte(text)))
 	if err != nil {
 		r.adopt(f.Path, err)
-		return nil
+		return nil, nil
 	}
 	p.Grafts = nil
-	out := &Imported{Plan: p, Tasks: p.Leaves()}
-	for _, t := range p.Tasks {
-		if t.NodeType == plan.Action && t.EstimatedPersonDays == 0 {
-			t.EstimatedPersonDays = o.EstimateDays
-		}
-	}
-	return out
+	return nil, p
 }

@@ -5,7 +5,6 @@ import (
 
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
-	"gitwf/internal/relpath"
 )
 
 // Snapshot is a plan at one moment: all that the writers show. They compute nothing but text from it: equal snapshots
@@ -45,32 +44,6 @@ func imported(t *plan.Task) map[string]any {
 	return m
 }
 
-// Candidates are the files of the repository that an imported task's candidate is made of, nil if it has none;
-// fromSummary is the text that takes their place where all that there is of a finished task is a summary.
-func Candidates(t *plan.Task) (files []string, fromSummary string) {
-	m := imported(t)
-	list, _ := m["candidate"].([]any)
-	for _, f := range list {
-		if name, ok := f.(string); ok && relpath.CheckPattern(name) == nil {
-			files = append(files, name)
-		}
-	}
-	if len(files) == 1 && files[0] == summaryFile {
-		fromSummary, _ = m["summary"].(string)
-	}
-	return files, fromSummary
-}
-
-// summaryFile is what a task delivers that is known by its summary alone.
-const summaryFile = "summary.md"
-
-// Origin says where an imported task is from: the system's name and the task's status there; "" if it was not imported.
-func Origin(p *plan.Plan, t *plan.Task) (format, status string) {
-	format, _ = imported(p.Task(p.RootTaskID))["format"].(string)
-	status, _ = imported(t)["status"].(string)
-	return format, status
-}
-
 // words are what a task's status comes down to in other systems.
 type words struct{ ccw, outline, box string }
 
@@ -78,6 +51,8 @@ func wordsOf(t *plan.TaskState) words {
 	switch t.Status {
 	case plan.StatusDone:
 		return words{"completed", "VERIFIED", "x"}
+	case plan.StatusDoneElsewhere:
+		return words{"completed", "DONE", "x"}
 	case plan.StatusReadyToCheck:
 		return words{"active", "DONE", " "} // made, and not reviewed: done is what was approved
 	case plan.StatusInProgress, plan.StatusToBeModified:

@@ -35,6 +35,8 @@ type reader struct {
 	findings plan.Findings // something was left out or mended
 	notes    plan.Findings // nothing was lost
 	total    int
+	renamed  int
+	doubled  map[string]bool // ids, in lower case, that several items have
 	cut      int
 }
 
@@ -221,4 +223,14 @@ func clipText(s string, most int) string {
 // sortedKeys are the keys of an object in order.
 func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
+}
+
+// adopt takes over findings of another reader.
+func (r *reader) adopt(file string, err error) {
+	var fs plan.Findings
+	if errors.As(err, &fs) {
+		r.findings = append(r.findings, fs...)
+		return
+	}
+	r.find("bad-plan", file, 1, plain.Line(err.Error()), "", "")
 }

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +20,7 @@ type jsonExport struct {
 	PlanID plan.ID            `json:"plan_id"`
 	Title  string             `json:"title"`
 	Status plan.SessionStatus `json:"session_status"`
-	Plan   json.RawMessage    `json:"plan"` // plan.json, as it is stored
+	Plan   json.RawMessage    `json:"plan"` // plan.json, without the tasks that made it
 	Tasks  []taskLine         `json:"tasks"`
 }
 
@@ -50,27 +50,35 @@ func (s Snapshot) lines() []taskLine {
 	return lines
 }
 
-// JSON is one document: the plan as it is stored, and where each task stands. Read takes it back.
+// JSON is one document: the plan without the tasks that made it, and where each task stands. Read takes it back.
 func JSON(s Snapshot) ([]byte, error) {
-	data, err := plandoc.Encode(s.plan())
+	whole := *s.plan()
+	whole.Grafts, whole.Tasks = nil, slices.DeleteFunc(slices.Clone(whole.Tasks), func(t *plan.Task) bool {
+		return t.TaskID.Reserved() || t.ReviewTargetTaskID.Reserved()
+	})
+	data, err := plandoc.Encode(&whole)
 	if err != nil {
 		return nil, err
 	}
 	return encode(jsonExport{s.plan().PlanID, s.plan().Title, s.State.SessionStatus(), json.RawMessage(data), s.lines()})
 }
 
-// inner is the plan in what JSON wrote.
-func inner(text string) ([]byte, error) {
+// Inner is the plan in what JSON wrote, or the text itself, where that is something else.
+func Inner(text []byte) []byte {
 	var d struct {
+		ID   string          `json:"plan_id"`
 		Plan json.RawMessage `json:"plan"`
 	}
-	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		return nil, err
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) || json.Unmarshal(text, &d) != nil || d.ID == "" ||
+		len(d.Plan) == 0 {
+		return text
 	}
-	if len(d.Plan) == 0 {
-		return nil, errors.New("has no plan")
+	if p, err := plandoc.Decode(d.Plan); err == nil { // without the tasks that made it
+		if written, err := plandoc.WriteYAML(p); err == nil {
+			return written
+		}
 	}
-	return d.Plan, nil
+	return d.Plan
 }
 
 // CSV is a table with a row for each task. Cells that a spreadsheet would compute begin with an apostrophe.
@@ -119,6 +127,11 @@ func deliverables(t *plan.Task) []string {
 		return nil
 	}
 	var out []string
+	for _, p := range d.Paths {
+		if p != "**" {
+			out = append(out, p)
+		}
+	}
 	if d.Filename != "" {
 		out = append(out, path.Join(d.OutputDir, d.Filename))
 	}
@@ -128,98 +141,29 @@ func deliverables(t *plan.Task) []string {
 	return out
 }
 
-// Markdown is the plan as milestones and tasks with status, acceptance and evidence (seed 4, "Dev Plan"). The reader of
-// outlines takes it back. DONE there means that a version awaits review, VERIFIED that one is approved.
-func Markdown(s Snapshot) []byte {
-	var b strings.Builder
-	p := s.plan()
-	fmt.Fprintf(&b, "# %s\n", inline(p.Title))
-	if top := plain.Line(p.TopTask); top != "" && top != plain.Line(p.Title) {
-		fmt.Fprintf(&b, "\n%s\n", inline(top))
-	}
-	kids := map[plan.TaskID][]*plan.TaskState{}
-	for _, t := range s.tasks() {
-		kids[t.ParentTaskID] = append(kids[t.ParentTaskID], t)
-	}
-	shown := map[plan.TaskID]bool{}
-	var list func(t *plan.TaskState, level int)
-	list = func(t *plan.TaskState, level int) {
-		if shown[t.TaskID] {
-			return
+// Markdown is the plan as milestones and tasks with status, acceptance and evidence (seed 4, "Dev Plan"), in git wf's own
+// Markdown. DONE there means that a version awaits review, or the word of who did it elsewhere; VERIFIED that one is
+// approved.
+func Markdown(s Snapshot) ([]byte, error) {
+	return plandoc.WriteMarkdown(s.plan(), func(id plan.TaskID) plandoc.Progress {
+		t := s.State.Tasks[id]
+		now := plandoc.Progress{Status: wordsOf(t).outline}
+		switch sum, ok := s.Summaries[id]; {
+		case ok && sum.Review != nil:
+			now.Evidence = fmt.Sprintf("%s, approved by %s with a score of %d", sum.Artifact.ArtifactID,
+				inline(sum.Review.Reviewer), sum.Review.Score)
+		case t.Status == plan.StatusDoneElsewhere:
+			now.Evidence = inline(t.DoneElsewhere) + " where the plan is from"
+		case t.Approved > 0:
+			now.Evidence = plan.VersionID(t.Approved) + " is approved"
+		case t.Verdict == plan.Rejected:
+			now.Evidence = inline(s.State.Reason(t))
+		case t.Active > 0:
+			now.Evidence = plan.VersionID(t.Active) + " awaits review"
 		}
-		shown[t.TaskID] = true
-		word := "Task"
-		if t.NodeType == plan.Goal {
-			word = "Milestone"
-		}
-		fmt.Fprintf(&b, "\n%s %s %s: %s\n", strings.Repeat("#", min(level, 6)), word, t.TaskID, inline(t.Title))
-		s.outlineTask(&b, t)
-		for _, kid := range kids[t.TaskID] {
-			list(kid, level+1)
-		}
-	}
-	for _, t := range kids[p.RootTaskID] {
-		list(t, 2)
-	}
-	return []byte(b.String())
+		return now
+	})
 }
 
-func (s Snapshot) outlineTask(b *strings.Builder, t *plan.TaskState) {
-	b.WriteByte('\n')
-	if t.NodeType != plan.Action {
-		return
-	}
-	fmt.Fprintf(b, "- status: %s\n", wordsOf(t).outline)
-	if len(t.DependsOn) > 0 {
-		fmt.Fprintf(b, "- depends on: %s\n", joined(t.DependsOn))
-	}
-	if t.EstimatedPersonDays > 0 {
-		fmt.Fprintf(b, "- estimate: %s days\n", strconv.FormatFloat(t.EstimatedPersonDays, 'f', -1, 64))
-	}
-	if files := deliverables(t.Task); len(files) > 0 {
-		for i, f := range files {
-			files[i] = "`" + strings.ReplaceAll(plain.Line(f), "`", "'") + "`"
-		}
-		fmt.Fprintf(b, "- deliverables: %s\n", strings.Join(files, ", "))
-	}
-	if len(t.AcceptanceCriteria) > 0 {
-		b.WriteString("- acceptance:\n")
-	}
-	for _, c := range t.AcceptanceCriteria {
-		switch line := strings.TrimSpace(c.Run); {
-		case line != "" && saysItself(c.Statement, line):
-			fmt.Fprintf(b, "  - %s\n", plain.Line(c.Statement))
-		case line != "" && !strings.ContainsAny(line, "`\n"):
-			fmt.Fprintf(b, "  - %s: `%s` -> exit 0\n", inline(strings.TrimRight(c.Statement, ":：")), plain.Line(line))
-		case line != "":
-			fmt.Fprintf(b, "  - %s (a script of several lines decides it)\n", inline(c.Statement))
-		default:
-			fmt.Fprintf(b, "  - %s\n", inline(c.Statement))
-		}
-	}
-	evidence := ""
-	if sum, ok := s.Summaries[t.TaskID]; ok && sum.Review != nil {
-		evidence = fmt.Sprintf("%s, approved by %s with a score of %d", sum.Artifact.ArtifactID, inline(sum.Review.Reviewer),
-			sum.Review.Score)
-	} else if t.Approved > 0 {
-		evidence = plan.VersionID(t.Approved) + " is approved"
-	} else if t.Verdict == plan.Rejected {
-		evidence = inline(s.State.Reason(t))
-	} else if t.Active > 0 {
-		evidence = plan.VersionID(t.Active) + " awaits review"
-	}
-	if evidence != "" {
-		fmt.Fprintf(b, "- evidence: %s\n", evidence)
-	}
-}
-
-// saysItself reports whether a statement has the command of its run line in it, as statements do that were made of an
-// outline: the reader of outlines makes the same run line of it.
-func saysItself(statement, run string) bool {
-	for i, span := range strings.Split(statement, "`") {
-		if i%2 == 1 && len(span) > 2 && strings.Contains(run, span) {
-			return true
-		}
-	}
-	return false
-}
+// YAML is the plan as people write it.
+func YAML(s Snapshot) ([]byte, error) { return plandoc.WriteYAML(s.plan()) }

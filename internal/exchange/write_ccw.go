@@ -94,7 +94,12 @@ func (s Snapshot) session(tasks []*plan.TaskState) map[string]any {
 // task is .task/<id>.json: the five fields of the specification. What the plan has in its sections stays.
 func (s Snapshot) task(t *plan.TaskState) map[string]any {
 	meta, flow := cloned(t.Meta), cloned(t.FlowControl)
+	if fields, _ := imported(t.Task)["fields"].(map[string]any); t.FlowControl == nil {
+		kept, _ := fields["flow_control"].(map[string]any) // of a session that was imported: it runs nothing here
+		flow = cloned(kept)
+	}
 	delete(meta, keyImported)
+	delete(meta, keyAssumed)
 	context := cloned(plandoc.WithInherited(s.State, t.Task).Context)
 	s.fill(t, meta, context, flow)
 	status := wordsOf(t).ccw

@@ -35,7 +35,7 @@ func ClassOf(s plan.Status) Class {
 		return Done
 	case plan.StatusToBeModified:
 		return Rejected
-	case plan.StatusAbandoned:
+	case plan.StatusAbandoned, plan.StatusDoneElsewhere:
 		return Abandoned
 	case plan.StatusWaitingInput, plan.StatusWaitingExternal:
 		return Blocked

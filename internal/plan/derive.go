@@ -21,6 +21,7 @@ const (
 	StatusToBeModified    Status = "TO_BE_MODIFY"
 	StatusDone            Status = "DONE"
 	StatusAbandoned       Status = "ABANDONED"
+	StatusDoneElsewhere   Status = "DONE_ELSEWHERE" // before the plan was imported; nobody here has reviewed it
 	StatusWaitingInput    Status = "BLOCKED(WAITING_INPUT)"
 	StatusWaitingExternal Status = "BLOCKED(WAITING_EXTERNAL)"
 )
@@ -38,9 +39,14 @@ func (s Status) String() string {
 		return "waiting for input"
 	case StatusWaitingExternal:
 		return "blocked"
+	case StatusDoneElsewhere:
+		return "done elsewhere"
 	}
 	return strings.ToLower(string(s))
 }
+
+// gone reports whether the task is no part of the plan's work: it was abandoned, or done elsewhere.
+func (s Status) gone() bool { return s == StatusAbandoned || s == StatusDoneElsewhere }
 
 // blocked reports whether the task waits for somebody outside the engine.
 func (s Status) blocked() bool {
@@ -278,6 +284,8 @@ func (s *State) deriveAction(t *TaskState) {
 	switch c, isClaimed := s.claims[t.TaskID]; {
 	case r.Abandoned():
 		t.Status = StatusAbandoned
+	case t.DoneElsewhere != "":
+		t.Status, t.reason = StatusDoneElsewhere, "was "+plain.Quote(t.DoneElsewhere)+" where the plan is from"
 	case isClaimed:
 		t.Status, t.reason = StatusInProgress, "in work: "+c.Agent
 	case s.missingInput(t.Task, r) != "":
@@ -348,8 +356,8 @@ func (s *State) deriveCheck(t *TaskState) {
 	}
 	t.Active, t.Approved, t.Verdict = target.Active, target.Approved, target.Verdict
 	switch c, isClaimed := s.claims[t.TaskID]; {
-	case target.Status == StatusAbandoned:
-		t.Status = StatusAbandoned
+	case target.Status.gone():
+		t.Status = target.Status
 	case isClaimed:
 		t.Status, t.reason = StatusInProgress, "in work: "+c.Agent
 	case target.Active > 0 && target.Verdict != "":
@@ -384,6 +392,9 @@ func (s *State) deriveGoal(t *TaskState) {
 	switch {
 	case isDone:
 		t.Status = StatusDone
+		return
+	case t.tally.leaves == 0 && fill == "" && s.shape.elsewhere[t.TaskID]:
+		t.Status = StatusDoneElsewhere
 		return
 	case t.tally.leaves == 0:
 		t.Status, t.reason = StatusPending, "no task below it yet"
@@ -426,7 +437,7 @@ func (s *State) holdsBack(id TaskID) bool {
 	if t != nil && t.NodeType == Goal {
 		return t.tally.open() || s.fillOf(id) != ""
 	}
-	return t == nil || t.Status != StatusDone
+	return t == nil || t.Status != StatusDone && t.Status != StatusDoneElsewhere
 }
 
 // WaitsFor lists the tasks that hold a task back: of an ACTION the open ones among its dependencies, as the plan names
@@ -527,7 +538,7 @@ func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID
 	switch {
 	case t == nil:
 		return found
-	case t.NodeType == Action && (t.Planning() || t.Status == StatusAbandoned):
+	case t.NodeType == Action && (t.Planning() || t.Status.gone()):
 		return found
 	case t.NodeType == Action:
 		return append(found, id)
@@ -562,6 +573,8 @@ func (s *State) resolveGoals(list []TaskID) []TaskID {
 		switch dep := s.Tasks[d]; {
 		case dep == nil:
 			continue // in a plan that no rule has checked
+		case dep.Status == StatusDoneElsewhere: // it has made nothing here
+			continue
 		case dep.NodeType == Goal:
 			leaves = s.Leaves(d)
 		}

@@ -63,6 +63,9 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 		return Change{}, refuse(t.TaskID, "is done with %s", VersionID(t.Approved))
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(t.TaskID, "is abandoned")
+	case t.Status == StatusDoneElsewhere:
+		return Change{}, &RefusedError{t.TaskID, "was done elsewhere; without done_elsewhere it is to be done here",
+			"git wf plan --edit"}
 	case t.Status == StatusWaitingInput:
 		return Change{}, refuse(t.TaskID, "waits for input: %s", s.Reason(t))
 	case t.Status == StatusWaitingExternal && !e.ByPerson:

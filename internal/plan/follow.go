@@ -226,7 +226,7 @@ func (f *flow) isAwaited(id TaskID, mode string) bool {
 	case in.Decides != nil && !f.done[in.place]:
 		return true // it ends last
 	}
-	return in.Status != StatusDone
+	return in.Status != StatusDone && in.Status != StatusDoneElsewhere
 }
 
 // filled reports whether a workflow has filled a GOAL and every GOAL below it, even if with nothing.
@@ -342,7 +342,7 @@ func (f *flow) openWork(by *TaskState) []TaskID {
 	var open, others, stuck []TaskID
 	can := len(f.unverified(by)) == 0
 	for _, t := range f.order {
-		if t.NodeType != Action || t == by || t.Status == StatusAbandoned || t.Status == StatusDone && !t.Planning() {
+		if t.NodeType != Action || t == by || t.Status.gone() || t.Status == StatusDone && !t.Planning() {
 			continue
 		}
 		switch {
@@ -402,7 +402,7 @@ func (f *flow) judgedOf(j *Judges) []TaskID {
 	for _, id := range j.Tasks {
 		for _, leaf := range f.leavesOf(id) {
 			in := f.Tasks[leaf]
-			if in != nil && !seen[leaf] && in.Status != StatusAbandoned && in.Judges == nil && in.Decides == nil {
+			if in != nil && !seen[leaf] && !in.Status.gone() && in.Judges == nil && in.Decides == nil {
 				seen[leaf] = true
 				ids = append(ids, leaf)
 			}
@@ -427,7 +427,7 @@ func (s *State) verdictBy(id TaskID, version int, judge TaskID) Verdict {
 func (f *flow) unverified(by *TaskState) []TaskID {
 	var open []TaskID
 	for _, t := range f.order {
-		isWork := t.NodeType == Action && t != by && t.Status != StatusAbandoned
+		isWork := t.NodeType == Action && t != by && !t.Status.gone()
 		if isWork && (t.Planning() && !f.shape.grafted[t.TaskID] || !t.Planning() && !f.Verified(t.TaskID)) {
 			open = append(open, t.TaskID)
 		}

@@ -100,6 +100,7 @@ type situation struct {
 	names  map[TaskID][]string
 	claims Claims
 	closed bool // the dependency is DONE
+	gone   bool // the plan says that IMPL-1 was done elsewhere
 	last   map[TaskID]int
 }
 
@@ -144,7 +145,11 @@ func (x *situation) status(of TaskID, assembles bool) (Status, string) {
 	for id, names := range x.names {
 		r.Tasks[id] = ParseTaskRecords(namesOf(strings.Join(names, "\n")))
 	}
-	s := Derive(statusPlan(assembles), r, x.claims, noon)
+	p := statusPlan(assembles)
+	if x.gone {
+		p.Task("IMPL-1").DoneElsewhere = "completed"
+	}
+	s := Derive(p, r, x.claims, noon)
 	return s.Tasks[of].Status, s.Reason(s.Tasks[of])
 }
 
@@ -164,9 +169,10 @@ func verdictIs(v Verdict) func(*situation) {
 }
 
 var actionConditions = map[string]condition{
-	"marked abandoned":             {make: func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }},
-	"a claim that has not expired": {make: func(x *situation) { x.claim("IMPL-1") }},
-	"a question without an answer": {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
+	"marked abandoned":                         {make: func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }},
+	"the plan says that it was done elsewhere": {make: func(x *situation) { x.gone = true }},
+	"a claim that has not expired":             {make: func(x *situation) { x.claim("IMPL-1") }},
+	"a question without an answer":             {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
 	"a required input missing": {make: func(x *situation) {
 		x.names["IMPL-1"] = slices.DeleteFunc(x.names["IMPL-1"], isSecondInput)
 	}},
@@ -199,6 +205,7 @@ var checkConditions = map[string]condition{
 	"its target is ABANDONED": {make: func(x *situation) {
 		x.add("IMPL-1", "marks/0001-abandoned.json")
 	}},
+	"its target is DONE_ELSEWHERE":              {make: func(x *situation) { x.gone = true }},
 	"a claim on the CHECK that has not expired": {make: func(x *situation) { x.claim("CHECK-IMPL-1") }},
 	"newest version has its verdict":            {make: verdictIs(Approved)},
 	"its target is not READY_TO_CHECK": {make: func(x *situation) {
@@ -212,6 +219,7 @@ var checkConditions = map[string]condition{
 var goalConditions = map[string]condition{
 	"marked abandoned": {make: func(x *situation) { x.add("GOAL-2", "marks/0001-abandoned.json") }},
 	"all of its leaves are DONE, and the assembling task of an assembled GOAL": {verdictIs(Approved), "leaf"},
+	"it has no leaf, and a task below it was done elsewhere":                   {func(x *situation) { x.gone = true }, "leaf"},
 	"it has no leaf":           {func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }, "leaf"},
 	"work on a leaf has begun": {make: func(x *situation) { x.add("IMPL-1", "attempts/a1-error.json") }},
 	"otherwise":                {make: func(*situation) {}},

@@ -204,6 +204,8 @@ func (t *Task) changedField(o *Task) string {
 		return "acceptance_criteria"
 	case t.Title != o.Title:
 		return "title"
+	case t.DoneElsewhere != o.DoneElsewhere:
+		return "done_elsewhere"
 	}
 	return ""
 }

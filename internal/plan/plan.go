@@ -84,6 +84,7 @@ type Task struct {
 	DeliverableSpec     *DeliverableSpec `json:"deliverable_spec,omitempty"`
 	AcceptanceCriteria  []Criterion      `json:"acceptance_criteria,omitempty"`
 	Covers              []string         `json:"covers,omitempty"`          // ids of root criteria
+	DoneElsewhere       string           `json:"done_elsewhere,omitempty"`  // the word for it where the plan is from
 	Run                 string           `json:"run,omitempty"`             // command line of the exec agent
 	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"` // overrides Config.TimeoutSeconds
 	// of a task that makes plans: the leaf that its plan replaces

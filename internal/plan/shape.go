@@ -17,13 +17,14 @@ type shape struct {
 	dependants map[TaskID][]TaskID // ACTIONs, by what they depend on
 	assembles  map[TaskID][]TaskID // GOALs, by the ACTION that assembles them
 	acts       bool                // some task judges or decides
+	elsewhere  map[TaskID]bool     // GOALs with a task below them that was done elsewhere
 }
 
 func shapeOf(p *Plan) *shape {
 	h := &shape{
 		children: map[TaskID][]TaskID{}, checks: make(map[TaskID]TaskID, len(p.Tasks)/2),
 		limits: p.Limits(), dependants: map[TaskID][]TaskID{}, assembles: map[TaskID][]TaskID{},
-		grafted: make(map[TaskID]bool, len(p.Grafts)),
+		grafted: make(map[TaskID]bool, len(p.Grafts)), elsewhere: map[TaskID]bool{},
 	}
 	for _, g := range p.Grafts {
 		h.grafted[g.TaskID] = true
@@ -48,6 +49,15 @@ func shapeOf(p *Plan) *shape {
 			h.checks[t.ReviewTargetTaskID] = t.TaskID
 		case t.ParentTaskID != "":
 			h.children[t.ParentTaskID] = append(h.children[t.ParentTaskID], t.TaskID)
+		}
+	}
+	above := make(map[TaskID]TaskID, len(p.Tasks))
+	for _, t := range p.Tasks {
+		above[t.TaskID] = t.ParentTaskID
+	}
+	for _, t := range p.Tasks {
+		for id := t.ParentTaskID; t.DoneElsewhere != "" && id != "" && !h.elsewhere[id]; id = above[id] {
+			h.elsewhere[id] = true
 		}
 	}
 	return h

@@ -14,8 +14,8 @@ import (
 	"gitwf/internal/policy"
 )
 
-// Parse reads a plan that somebody wrote, in YAML or (when it begins with a brace) JSON, and completes it: the root,
-// flat children, CHECKs and defaults. name is only used in messages. It fails with
+// Parse reads a plan that somebody wrote, in YAML, (when it begins with a brace) JSON, or Markdown whose head says so
+// (docs/import.md), and completes it: the root, flat children, CHECKs and defaults. name is only used in messages. It fails with
 // Findings, all that the schema has against the document at once, or with a *VersionError. What it returns has the
 // right form; whether it obeys the rules is Validate's to say, and ParseValid does both.
 func Parse(name string, data []byte) (*plan.Plan, error) {
@@ -235,6 +235,12 @@ var (
 )
 
 func parseTree(name string, data []byte) (*document.Node, error) {
+	if len(data) <= MaxFileBytes && IsMarkdown(data) {
+		if err := checkBytes(name, data, "plan", MaxFileBytes); err != nil {
+			return nil, err
+		}
+		return markdownTree(name, data)
+	}
 	return ReadTree(name, data, "plan", MaxFileBytes)
 }
 

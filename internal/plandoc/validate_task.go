@@ -48,6 +48,7 @@ func (v *validator) checkFields(i int, t *plan.Task) {
 		{"estimated_person_days", t.EstimatedPersonDays != 0, t.NodeType == plan.Action, "an ACTION"},
 		{"deliverable_spec", t.DeliverableSpec != nil, t.NodeType == plan.Action, "an ACTION"},
 		{"acceptance_criteria", t.AcceptanceCriteria != nil, t.NodeType == plan.Action, "an ACTION"},
+		{"done_elsewhere", t.DoneElsewhere != "", t.NodeType == plan.Action, "an ACTION"},
 		{"covers", t.Covers != nil, t.NodeType == plan.Action, "an ACTION"},
 		{"run", t.Run != "", t.NodeType == plan.Action, "an ACTION"},
 		{"split_target_task_id", t.SplitTargetTaskID != "", t.TaskID.Reserved(),

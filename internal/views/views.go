@@ -83,6 +83,29 @@ func (v *Views) Checkout(ctx context.Context, id plan.ID) (Update, error) {
 	return done, err
 }
 
+// Adopt takes over the files of a session that a plan was imported from where it lies: Checkout writes those that are
+// still as they are now. Their content is in the plan.
+func (v *Views) Adopt(ctx context.Context, id plan.ID) error {
+	files, err := v.files(ctx, id)
+	if err != nil {
+		return err
+	}
+	f, err := openFolder(v.Store.WorkTree(), Dir, v.recordFile(id), false)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	now := written{}
+	for name := range files {
+		if have, there, err := f.read(name); err != nil {
+			return err
+		} else if there && have != nil {
+			now[name] = []string{hashOf(have)}
+		}
+	}
+	return now.save(f.record)
+}
+
 // Output writes the files of a plan below another directory, which exists.
 func (v *Views) Output(ctx context.Context, id plan.ID, dir string) (Update, error) {
 	files, err := v.files(ctx, id)

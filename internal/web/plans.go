@@ -227,7 +227,7 @@ func foldedAtFirst(s *plan.State, many bool) (folded []string) {
 		if t == nil || t.NodeType != plan.Goal || id == s.Plan.RootTaskID {
 			continue
 		}
-		open := t.Status != plan.StatusDone && t.Status != plan.StatusAbandoned
+		open := t.Status != plan.StatusDone && t.Status != plan.StatusAbandoned && t.Status != plan.StatusDoneElsewhere
 		if open && many {
 			open = slices.ContainsFunc(s.Leaves(id), func(leaf plan.TaskID) bool {
 				switch graph.ClassOf(s.Tasks[leaf].Status) {

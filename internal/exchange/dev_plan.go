@@ -1,0 +1,120 @@
+package exchange
+
+import (
+	"strings"
+
+	"gitwf/internal/outline"
+	"gitwf/internal/pattern"
+	"gitwf/internal/plan"
+)
+
+var (
+	devStatus = pattern.Compile(`(?mi)^\s*(?:[-*+]\s+)?[*_]*(?:status|状态)[*_]*\s*[:：][*_\s\x60]*(?:TODO|DOING|BLOCKED|DONE|VERIFIED)\b`)
+	devField  = pattern.Compile(`(?i)^[*_]*(status|状态|acceptance(?: criteria)?|验收(?:标准)?|evidence|证据|depends(?: on)?|dependencies|依赖|estimate|估算|effort|deliverables?|files|交付物)[*_]*\s*[:：]\s*[*_]*\s*(.*)$`)
+	devTask   = pattern.Compile(`^[*_]*(?:[A-Z]+[0-9]+(?:[-.][A-Z]?[0-9]+)*|(?i:task|任务)\s*[A-Za-z]?[\d.-]+)[*_]*\s*[:：—–-]`)
+	devID     = pattern.Compile(`^(?i:milestone|phase|task|stage|里程碑|阶段|任务)?\s*#?((?:[A-Za-z]+-?)*[0-9]+(?:[.-][A-Za-z]*-?[0-9]+)*)?\s*[:：.)—–-]*\s*(.*)$`)
+	devRef    = pattern.Compile(`(?:[A-Za-z]+-?)*[0-9]+(?:[.-][A-Za-z]*-?[0-9]+)*`)
+	devWords  = map[string]string{"状态": "status", "验收": "acceptance", "验收标准": "acceptance", "acceptance criteria": "acceptance",
+		"depends": "depends on", "dependencies": "depends on", "依赖": "depends on", "估算": "estimate", "effort": "estimate",
+		"deliverable": "files", "deliverables": "files", "交付物": "files"}
+)
+
+func isDevPlan(_ *reader, _, text string) bool { return devStatus.Get().MatchString(text) }
+
+// devPlan reads milestones and tasks as development plans have them (seed 4, "Dev Plan"): what has a status is a task,
+// with its acceptance as criteria. A command in these is a word like others.
+func (r *reader) devPlan(f Found) (*source, *plan.Plan) {
+	src := &source{name: f.Name}
+	text, ok := r.read(f.Path)
+	if !ok {
+		return nil, nil
+	}
+	lines := strings.Split(text, "\n")
+	above, level := 1, 0
+	for i, line := range lines { // a task may be a line of its own in front of its fields
+		if text := strings.TrimLeft(line, "#"); text != line && strings.HasPrefix(text, " ") {
+			if depth := len(line) - len(text); devTask.Get().MatchString(text[1:]) {
+				level = depth
+			} else {
+				above, level = depth, 0
+			}
+		}
+		if devTask.Get().MatchString(line) && i+1 < len(lines) &&
+			devField.Get().MatchString(strings.TrimLeft(firstLine(strings.TrimLeft(strings.Join(lines[i+1:min(i+3, len(lines))],
+				"\n"), "\n")), " \t-*+")) {
+			if level == 0 {
+				level = min(above+1, 6)
+			}
+			lines[i] = strings.Repeat("#", level) + " " + line
+		}
+	}
+	_, whole := outline.Cut(strings.Join(lines, "\n"))
+	src.keepLines(f.Path, whole)
+	fieldsOf := func(n *outline.Node) map[string]string {
+		fields := map[string]string{}
+		take := func(s string, kid *outline.Node) {
+			m := devField.Get().FindStringSubmatch(strings.TrimSpace(s))
+			if m == nil {
+				return
+			}
+			word := strings.ToLower(m[1])
+			if known := devWords[word]; known != "" {
+				word = known
+			}
+			value := strings.TrimRight(m[2], "*_ ")
+			if kid != nil {
+				value += "\n" + kid.Below(func(*outline.Node) bool { return false })
+			}
+			if _, twice := fields[word]; !twice {
+				fields[word] = strings.TrimSpace(value)
+			}
+		}
+		for _, l := range n.Lines {
+			take(l.Text, nil)
+		}
+		for _, kid := range n.Kids {
+			if kid.Item {
+				take(kid.Text, kid)
+			}
+		}
+		return fields
+	}
+	l := &listing{reader: r, src: src, file: f.Path}
+	l.isTask = func(n, _ *outline.Node) bool {
+		_, has := fieldsOf(n)["status"]
+		_, accepts := fieldsOf(n)["acceptance"]
+		return (has || accepts) && n.Line > 0 && (n.Item || n.Level > 1 || devTask.Get().MatchString(n.Text)) &&
+			!devField.Get().MatchString(n.Text)
+	}
+	l.fill = func(it *item, n *outline.Node) {
+		fields := fieldsOf(n)
+		it.title = bare(n.Text)
+		if m := devID.Get().FindStringSubmatch(it.title); m != nil && m[1] != "" {
+			if it.wish = m[1]; m[2] != "" {
+				it.title = m[2]
+			}
+			if !hasSource(src, m[1]) {
+				it.source = m[1]
+			} else {
+				it.source = it.parent + " " + m[1]
+			}
+		}
+		it.word, _, _ = strings.Cut(strings.Trim(fields["status"], "*_` "), " ")
+		it.criteria = texts(fields["acceptance"])
+		it.days = days(fields["estimate"])
+		it.files = pathsIn(fields["files"])
+		for _, ref := range devRef.Get().FindAllString(fields["depends on"], -1) {
+			it.deps = appendNew(it.deps, ref)
+		}
+	}
+	src.top = l.read(whole, nil)
+	for _, goal := range l.order {
+		if m := devID.Get().FindStringSubmatch(goal.title); m != nil && m[1] != "" && legalID(m[1]) != "" {
+			goal.wish = m[1]
+		}
+	}
+	if h := whole.Heading(); h != nil && h.Level == 1 && !l.isMade(h) && bare(h.Text) != "" {
+		src.name = bare(h.Text)
+	}
+	return src, nil
+}
