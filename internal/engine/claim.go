@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -79,9 +80,9 @@ func (e *Engine) standing(c plan.Claim, now time.Time) (until time.Time, why str
 	case e.owner().find(c) == ended:
 		return until, fmt.Sprintf("its owner, process %d, is gone", c.PID), false
 	case !now.Before(until):
-		// This machine may be too busy to renew it in time. A process that hangs gets no more than
-		// another lease, and some minutes.
-		if late := until.Add(max(e.Lease, DefaultLease)); now.Before(late) && e.owner().find(c) == alive {
+		// This machine may be too busy to renew it in time; a process that hangs gets no more than
+		// another lease.
+		if late := until.Add(cmp.Or(e.Lease, DefaultLease)); now.Before(late) && e.owner().find(c) == alive {
 			return late, "", true
 		}
 		return until, "expired", false
