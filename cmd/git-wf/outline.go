@@ -21,7 +21,8 @@ func (e *env) outlineReads(task string, attached []string) error {
 		break
 	}
 	if _, findings := agent.Outline(name, data); len(findings) > 0 {
-		return fault.Usage("the planner outline reads Markdown with boxes (- [ ]) or milestones and tasks: mend it, or have an agent plan it with --planner AGENT (git wf agents lists them)",
+		return fault.Usage("the planner outline reads Markdown with boxes (- [ ]) or milestones and tasks: mend "+
+			"it, or have an agent plan it with --planner AGENT (git wf agents lists them)",
 			"%w", findings)
 	}
 	return nil

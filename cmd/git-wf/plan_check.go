@@ -36,8 +36,8 @@ func hasTestScript(text string) bool {
 		!strings.Contains(m.Scripts["test"], "no test specified")
 }
 
-// ownCheck is the repository's own check, as its manifests say it, "" if they say none; proposed is the line that a text
-// for agents names instead, which only a person can choose.
+// ownCheck is the repository's own check, as its manifests say it, "" if they say none; proposed is the line that a
+// text for agents names instead, which only a person can choose.
 func ownCheck(top string) (line, proposed, from string) {
 	if top == "" {
 		return "", "", ""

@@ -107,7 +107,8 @@ func (w *walker) settleItem(item engine.Item, number string) error {
 		return err
 	}
 	fmt.Fprintf(w.stdout, "%s %s  %s  %s\n%s, since %s\n", number, w.paint("1", string(item.Plan)),
-		w.paint("1", string(item.On)), plain.Line(item.Title), plain.Line(cmp.Or(w.item.About, w.item.Text)), date(item.Since))
+		w.paint("1", string(item.On)), plain.Line(item.Title), plain.Line(cmp.Or(w.item.About, w.item.Text)),
+		date(item.Since))
 	if err := w.show(false); err != nil {
 		return err
 	}

@@ -50,7 +50,8 @@ func ParseAssignment(name string, data []byte) (Assignment, error) {
 				visible(r.Agent))
 		}
 		if len(r.Types)+len(r.Words)+len(r.OtherTypes) == 0 && !r.Checks {
-			return Assignment{}, fmt.Errorf("%s: rules[%d]: fits no task; expected types, words, other_types or checks: true",
+			return Assignment{}, fmt.Errorf("%s: rules[%d]: fits no task; expected types, words, other_types or "+
+				"checks: true",
 				name, i)
 		}
 		for j, w := range r.Words {

@@ -75,12 +75,13 @@ type configReader struct {
 	wrong  map[string][]*ConfigError // by agent, in the order of their settings
 }
 
-// note records what is wrong with a setting, "" for nothing. It drops the verdict on an earlier setting of the same key:
-// the last setting counts.
+// note records what is wrong with a setting, "" for nothing. It drops the verdict on an earlier setting of the same
+// key: the last setting counts.
 func (r *configReader) note(file, name, key, value, wrong string) {
 	r.wrong[name] = slices.DeleteFunc(r.wrong[name], func(e *ConfigError) bool { return e.Key == key })
 	if wrong != "" {
-		r.wrong[name] = append(r.wrong[name], &ConfigError{Name: name, Key: key, Value: value, Reason: wrong, File: file})
+		r.wrong[name] = append(r.wrong[name], &ConfigError{Name: name, Key: key, Value: value, Reason: wrong,
+			File: file})
 	}
 }
 
@@ -126,7 +127,8 @@ func (c Config) check(agents map[string]Config) []*ConfigError {
 	case !slices.Contains(backend.Kinds(), c.Kind):
 		return bad("kind", c.Kind, visible(c.Kind)+" is no kind; kinds are "+strings.Join(backend.Kinds(), ", "))
 	case c.Workspace != "" && c.Workspace != WorkspaceScratch && c.Workspace != WorkspaceWorktree:
-		return bad("workspace", c.Workspace, visible(c.Workspace)+" is neither "+WorkspaceScratch+" nor "+WorkspaceWorktree)
+		return bad("workspace", c.Workspace, visible(c.Workspace)+" is neither "+WorkspaceScratch+
+			" nor "+WorkspaceWorktree)
 	}
 	if wrong := c.Config.Check(); wrong != nil {
 		values := map[string]string{"model": c.Model, "baseurl": c.BaseURL, "command": c.Command}

@@ -64,7 +64,8 @@ func failure(ran process.Result, timeout time.Duration) string {
 	after := ran.Duration.Round(time.Millisecond)
 	switch ran.Reason {
 	case process.TimedOut:
-		return fmt.Sprintf("stopped because it still ran after %s (timeout_seconds of the task or of the plan's config sets the limit)", timeout)
+		return fmt.Sprintf("stopped because it still ran after %s (timeout_seconds of the task or of the plan's "+
+			"config sets the limit)", timeout)
 	case process.OutputLimit:
 		return fmt.Sprintf("stopped after %s because it had printed more than %d MiB", after, maxPrint>>20)
 	case process.Signaled:

@@ -31,7 +31,8 @@ func patternsOf(spec *plan.DeliverableSpec) ([]pattern, error) {
 	for _, n := range names {
 		p := pattern{dir: dir, glob: path.Clean(n)}
 		if err := glob.Check(p.glob); err != nil {
-			return nil, &CollectError{Path: n, Rule: RulePattern, Want: "a pattern of names, * ? [a-z] and **", Got: err.Error()}
+			return nil, &CollectError{Path: n, Rule: RulePattern, Want: "a pattern of names, * ? [a-z] and **",
+				Got: err.Error()}
 		}
 		patterns = append(patterns, p)
 	}

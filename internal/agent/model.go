@@ -25,7 +25,8 @@ type model struct {
 
 // Run has the agent make a deliverable.
 func (m *model) Run(ctx context.Context, job Job) (Result, error) {
-	want := contract.Want{Role: job.Role, FilesElsewhere: m.writes && job.Access == backend.MayWrite, Limits: job.Limits}
+	want := contract.Want{Role: job.Role, FilesElsewhere: m.writes && job.Access == backend.MayWrite,
+		Limits: job.Limits}
 	told := false
 	reply, res, err := m.ask(ctx, job, job.Access, want, func(r contract.Reply) *contract.Violation {
 		if told || r.Type != contract.Artifact || len(r.Files) > 0 || wrote(job.Out) {
@@ -43,7 +44,8 @@ func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 		res.Kind = NeedsInput
 		for _, n := range reply.Needs {
 			res.Needs = append(res.Needs, plan.Question{
-				Name: n.Name, Question: n.Question, Kind: n.Kind, Options: n.Options, RecommendedOptionID: n.RecommendedOptionID,
+				Name: n.Name, Question: n.Question, Kind: n.Kind, Options: n.Options,
+				RecommendedOptionID: n.RecommendedOptionID,
 			})
 		}
 		res.Message = reply.Needs[0].Question
@@ -56,7 +58,8 @@ func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 			return Result{Kind: Error, Message: err.Error()}, err
 		}
 		if !wrote(job.Out) {
-			res.Kind, res.Message = Noop, "replied ARTIFACT, but gave no files and wrote none to the directory that WF_OUT names"
+			res.Kind, res.Message = Noop, "replied ARTIFACT, but gave no files and wrote none to the directory "+
+				"that WF_OUT names"
 			if there := strays(job); there != nil {
 				res.Message += "; the working directory has " + strings.Join(there, ", ")
 			}
@@ -109,7 +112,8 @@ func (m *model) ask(ctx context.Context, job Job, access Access, want contract.W
 	}
 	req := backend.Request{
 		Prompt: string(text), Session: job.Thread, SessionOf: m.name, Dir: job.Dir, Writable: job.writable(),
-		Readable: []string{job.In, job.Repo}, Environ: job.Environ, Vars: job.vars(), Timeout: job.Timeout, Log: job.Log,
+		Readable: []string{job.In, job.Repo}, Environ: job.Environ, Vars: job.vars(), Timeout: job.Timeout,
+		Log:    job.Log,
 		Notice: job.Notice,
 	}
 	if req.Access = access; req.Access != backend.MayWrite {
@@ -149,7 +153,8 @@ func (m *model) ask(ctx context.Context, job Job, access Access, want contract.W
 			return contract.Reply{}, Result{Kind: Error, Message: err.Error()}, err
 		case try == retries(job):
 			res.Kind, res.Broken = Error, broken
-			res.Message = fmt.Sprintf("gave no reply that keeps the contract in %d tries; %s", try+1, violations(broken))
+			res.Message = fmt.Sprintf("gave no reply that keeps the contract in %d tries; %s", try+1,
+				violations(broken))
 			return contract.Reply{}, res, nil
 		}
 		req.Refused = append(req.Refused, backend.Refusal{Reply: answer.Text, Wrong: broken.Feedback()})

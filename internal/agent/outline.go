@@ -45,7 +45,8 @@ func (outliner) Run(_ context.Context, job Job) (Result, error) {
 		res = askMarkdown(job, "No plan can be made of "+src.name+": "+some(findings))
 	case job.Feedback != "" && src.asked != job.Attempt-1:
 		res = askMarkdown(job,
-			fmt.Sprintf("The plan made of %s was rejected (git wf show %s --review says why), and the same text makes the same plan.", src.name, job.Task.TaskID))
+			fmt.Sprintf("The plan made of %s was rejected (git wf show %s --review says why), and the same text "+
+				"makes the same plan.", src.name, job.Task.TaskID))
 	default:
 		if err := os.WriteFile(filepath.Join(job.Out, "plan.yaml"), text, 0o666); err != nil {
 			return Result{Kind: Error, Message: err.Error()}, err

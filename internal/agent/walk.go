@@ -60,7 +60,8 @@ func withRoot(out string, use func(root *os.Root, info fs.FileInfo) error) error
 func (w *walker) dir(name string, info fs.FileInfo, depth int) error {
 	w.dirs++
 	if w.dirs > maxDirs {
-		return &CollectError{Path: name, Rule: RuleTooMany, Want: fmt.Sprintf("at most %d directories", maxDirs), Got: "more"}
+		return &CollectError{Path: name, Rule: RuleTooMany, Want: fmt.Sprintf("at most %d directories", maxDirs),
+			Got: "more"}
 	}
 	if depth > maxDepth {
 		return &CollectError{Path: name, Rule: RuleName, Want: fmt.Sprintf("at most %d directories deep", maxDepth),

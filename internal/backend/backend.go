@@ -211,7 +211,8 @@ func (c Config) Check() *SettingError {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return fail("baseurl", "not an http or https address")
 	case u.User != nil: // it would show in argument lists and messages
-		return fail("baseurl", "must not hold a user name or password; put the key into a variable and name that in keyenv")
+		return fail("baseurl", "must not hold a user name or password; put the key into a variable and name that "+
+			"in keyenv")
 	case c.Kind == KindOpencode && c.Model == "":
 		return fail("model", "missing: with a baseurl, opencode has to be told which model to use")
 	}

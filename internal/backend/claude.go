@@ -56,7 +56,8 @@ func (claude) call(c Config, r Request) (args, env []string) {
 		args = append(args, "--model", c.Model)
 	}
 	if r.Session != "" {
-		args = append(args, "--resume", sessionFile(r.Session, claudeDir(r.Environ), "projects", "*", r.Session+".jsonl"))
+		args = append(args, "--resume", sessionFile(r.Session, claudeDir(r.Environ), "projects", "*",
+			r.Session+".jsonl"))
 	}
 	env = []string{"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 	// It tries ten times, even with a refused key, which takes minutes; our retries come on top.

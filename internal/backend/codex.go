@@ -97,8 +97,9 @@ func (codex) read(out output) (Reply, error) {
 		case "turn.completed":
 			done = true
 			if e.Usage != nil { // of the thread, not of the turn
-				reply.Usage = Usage{InputTokens: e.Usage.Input, CachedTokens: e.Usage.Cached, OutputTokens: e.Usage.Output,
-					Known: true, Session: true}
+				reply.Usage = Usage{InputTokens: e.Usage.Input, CachedTokens: e.Usage.Cached,
+					OutputTokens: e.Usage.Output,
+					Known:        true, Session: true}
 			}
 		case "turn.failed":
 			failure = e.Error.Message

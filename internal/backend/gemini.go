@@ -15,7 +15,8 @@ func (gemini) about() about {
 	return about{
 		keyVar:  "GEMINI_API_KEY",
 		install: "install it (npm install -g @google/gemini-cli)",
-		login:   "run gemini once and choose how to log in, or set GEMINI_API_KEY; with a baseurl, security.auth.selectedType in its own settings.json has to say gemini-api-key",
+		login: "run gemini once and choose how to log in, or set GEMINI_API_KEY; with a baseurl, " +
+			"security.auth.selectedType in its own settings.json has to say gemini-api-key",
 	}
 }
 
@@ -124,7 +125,8 @@ type geminiResult struct {
 const geminiAuth = 41
 
 func (gemini) read(out output) (Reply, error) {
-	if strings.Contains(out.stderr, "Error resuming session:") || strings.Contains(out.stderr, "Error importing session") {
+	if strings.Contains(out.stderr, "Error resuming session:") ||
+		strings.Contains(out.stderr, "Error importing session") {
 		return Reply{}, errSessionLost
 	}
 	var res geminiResult

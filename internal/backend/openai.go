@@ -58,7 +58,8 @@ func (o openAI) ask(ctx context.Context, r Request, deadline time.Time) (Reply, 
 	if o.key != "" {
 		header.Set("Authorization", "Bearer "+o.key)
 	}
-	return o.within(ctx, deadline, query{"https://api.openai.com/v1", "chat/completions", header, question, openAIReason,
+	return o.within(ctx, deadline, query{"https://api.openai.com/v1", "chat/completions", header, question,
+		openAIReason,
 		readAnswer})
 }
 
@@ -89,8 +90,9 @@ func (a chatAnswer) reply() (Reply, error) {
 	return Reply{
 		Text: choice.Message.Content, Truncated: choice.FinishReason == "length", Model: a.Model,
 		Usage: Usage{
-			InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, CachedTokens: u.PromptTokensDetails.CachedTokens,
-			Known: u.TotalTokens > 0,
+			InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens,
+			CachedTokens: u.PromptTokensDetails.CachedTokens,
+			Known:        u.TotalTokens > 0,
 		},
 	}, nil
 }

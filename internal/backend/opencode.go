@@ -30,7 +30,8 @@ func (o opencode) call(c Config, r Request) (args, env []string) {
 	args = []string{"run", "--format", "json", "--title", "git wf"}
 	model := c.Model
 	env = []string{
-		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_PERMISSION=" + o.permission(c, r),
+		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_PROJECT_CONFIG=1", "OPENCODE_PERMISSION=" +
+			o.permission(c, r),
 	}
 	if c.BaseURL != "" {
 		model = opencodeProvider + "/" + c.Model

@@ -50,7 +50,8 @@ func (r run) do(ctx context.Context) (output, error) {
 	log := newLog(r.log, r.secrets)
 	var stdout bytes.Buffer
 	ran, err := process.Run(ctx, process.Command{
-		Line: "{ " + r.line + "\n} 2>" + shell.Quote(errFile), Dir: r.dir, Env: r.environ, Stdin: r.stdin, Timeout: r.timeout,
+		Line: "{ " + r.line + "\n} 2>" + shell.Quote(errFile), Dir: r.dir, Env: r.environ, Stdin: r.stdin,
+		Timeout: r.timeout,
 		// Half of MaxOutput is kept from each end, so twice MaxTotal drops nothing.
 		Output: io.MultiWriter(&stdout, log), MaxOutput: 2 * MaxReply, MaxTotal: MaxReply,
 	})

@@ -157,7 +157,8 @@ func answered(status int, header http.Header, said vendorError, judge func(vendo
 	if said.Message == "" {
 		said.Message = cmp.Or(http.StatusText(status), "no message")
 	}
-	e := &Error{Reason: reasonOf(status, said.Message), Status: status, Message: fmt.Sprintf("HTTP %d: %s", status, said.Message)}
+	e := &Error{Reason: reasonOf(status, said.Message), Status: status,
+		Message: fmt.Sprintf("HTTP %d: %s", status, said.Message)}
 	if id := cmp.Or(header.Get("Request-Id"), header.Get("X-Request-Id")); id != "" {
 		e.Message += " (request " + id + ")" // the vendor's support asks for it
 	}

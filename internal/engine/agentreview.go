@@ -101,7 +101,8 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 				rulings[c.ID] = check.Ruling{Result: plan.ResultPass, Evidence: c.Evidence}
 			}
 		}
-		return e.recordReview(ctx, id, check.ByAgent(ev.subject, ev.ran, said, rulings, e.Now()), ev.subject, r.hold, nil,
+		return e.recordReview(ctx, id, check.ByAgent(ev.subject, ev.ran, said, rulings, e.Now()), ev.subject, r.hold,
+			nil,
 			res.Notes...)
 	})
 }
@@ -163,7 +164,8 @@ func (e *Engine) apart(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 	for _, leaf := range c.whole.NewLeaves(snap.Plan) {
 		days, rule := leaf.EstimatedPersonDays, weights.Estimate(leaf)
 		if days > 0 && estimate.FarApart(days, rule.Days) {
-			list = append(list, prompt.Apart{ID: leaf.TaskID, Days: days, Rule: rule.Days, Why: strings.Join(rule.Why, "; ")})
+			list = append(list, prompt.Apart{ID: leaf.TaskID, Days: days, Rule: rule.Days,
+				Why: strings.Join(rule.Why, "; ")})
 		}
 	}
 	return list, nil

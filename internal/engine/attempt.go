@@ -54,7 +54,8 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	w, err := e.prepare(work, snap, t, roleOf(t.Task), approvedInputs(snap, state, t.TaskID))
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) { // this task can't go on, but others can
-		return e.fail(ctx, id, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()}, e.Now().Sub(began), nil)
+		return e.fail(ctx, id, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()},
+			e.Now().Sub(began), nil)
 	}
 	if err != nil {
 		return err
@@ -235,7 +236,8 @@ func (e *Engine) broken(ctx context.Context, h *hold) error {
 // fenced reports that work counts for nothing because somebody else has taken over its task.
 func (e *Engine) fenced(h *hold) {
 	e.report(h.claim.Task,
-		fmt.Sprintf("the work under claim %d is thrown away: the claim was not renewed in time, and is not ours any more",
+		fmt.Sprintf("the work under claim %d is thrown away: the claim was not renewed in time, and is not ours "+
+			"any more",
 			h.claim.Number))
 }
 
@@ -375,7 +377,8 @@ func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result
 	}
 	return plan.AddAttempt{
 		Attempt: plan.Attempt{
-			TaskID: task, Kind: res.Kind.Attempt(), Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
+			TaskID: task, Kind: res.Kind.Attempt(), Agent: by, Session: h.claim.Session,
+			CreatedAt:  plan.Second(e.Now()),
 			DurationMS: took.Milliseconds(), ExitCode: res.ExitCode, Message: res.Message, Concerns: res.Concerns,
 			Thread: res.Thread, Usage: res.Usage,
 			Preparation: h.prepared,

@@ -48,7 +48,8 @@ func (e *Engine) board(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 			if q.Answer == nil {
 				asked.WriteString("  not answered\n")
 			} else {
-				fmt.Fprintf(&asked, "  answer of %s: %s\n", q.Answer.By, strings.TrimSpace(q.Answer.OptionID+" "+q.Answer.Text))
+				fmt.Fprintf(&asked, "  answer of %s: %s\n", q.Answer.By,
+					strings.TrimSpace(q.Answer.OptionID+" "+q.Answer.Text))
 			}
 		}
 		if last > 0 && (s.OrderedBy(other.TaskID, last) || amends[other.TaskID]) {

@@ -169,8 +169,8 @@ func (e *Engine) tipFor(ctx context.Context, snap *gitstore.Snapshot, id plan.Ta
 	return tip, nil
 }
 
-// firstBase finds the commit with which the changes of a plan begin: the newest that all of them contain as recorded, or
-// what was the tip of the branch here when the first one began.
+// firstBase finds the commit with which the changes of a plan begin: the newest that all of them contain as recorded,
+// or what was the tip of the branch here when the first one began.
 func (e *Engine) firstBase(ctx context.Context, snap *gitstore.Snapshot) (commit plan.OID, err error) {
 	var bases []plan.OID
 	for _, t := range snap.Plan.Tasks {
@@ -251,7 +251,8 @@ func treeAsIs(ctx context.Context, w *workspace.Workspace) (plan.OID, error) {
 	case err != nil:
 		return "", err
 	case len(done.Nested) > 0:
-		return "", &changeError{"is a repository of its own, whose files can't be part of the change: move them out of it, " +
+		return "", &changeError{"is a repository of its own, whose files can't be part of the change: move them " +
+			"out of it, " +
 			"or delete its .git", done.Nested}
 	case len(done.Vanished) > 0:
 		return "", &changeError{"is the directory of a submodule and is gone: leave it, even empty", done.Vanished}
@@ -412,7 +413,8 @@ func (e *Engine) Start(ctx context.Context, id plan.ID, task, on plan.TaskID) (p
 	t, hint, stacks := s.Tasks[task], "git wf status", false
 	if waits := s.WaitsFor(t); len(waits) == 1 {
 		if o := s.Tasks[waits[0]]; o.Changes() && o.Active > 0 && o.Verdict == "" {
-			hint, stacks = fmt.Sprintf("git wf start %s --on %s begins with its candidate", task, o.TaskID), on == o.TaskID
+			hint, stacks = fmt.Sprintf("git wf start %s --on %s begins with its candidate", task, o.TaskID),
+				on == o.TaskID
 		}
 	}
 	switch {
@@ -421,7 +423,8 @@ func (e *Engine) Start(ctx context.Context, id plan.ID, task, on plan.TaskID) (p
 	case t.Status == plan.StatusPending || t.Waits():
 		return "", nil, &plan.RefusedError{Task: task, Reason: s.Reason(t), Hint: hint}
 	case on != "" && !slices.Contains(below(snap, task), on):
-		return "", nil, fault.Refused("git wf start "+string(task), "%s: does not build on %s", task, plain.Quote(string(on)))
+		return "", nil, fault.Refused("git wf start "+string(task), "%s: does not build on %s", task,
+			plain.Quote(string(on)))
 	}
 	batch := e.Store.NewBatch()
 	defer batch.Discard()

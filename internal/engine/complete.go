@@ -86,8 +86,9 @@ func (e *Engine) undecided(ctx context.Context, snap *gitstore.Snapshot) error {
 // measure sums up what the work on a plan cost and what went wrong.
 func (e *Engine) measure(ctx context.Context, snap *gitstore.Snapshot) (plan.CompletionDocument, lessons, error) {
 	s := snap.State()
-	doc := plan.CompletionDocument{PlanID: snap.ID, PlanType: snap.Plan.PlanType, Complexity: snap.Plan.AssessComplexity(),
-		Tasks: []plan.TaskCost{}}
+	doc := plan.CompletionDocument{PlanID: snap.ID, PlanType: snap.Plan.PlanType,
+		Complexity: snap.Plan.AssessComplexity(),
+		Tasks:      []plan.TaskCost{}}
 	m := measurement{ctx: ctx, engine: e, snap: snap, first: snap.Time}
 	err := e.Store.Log(ctx, snap.ID, func(l gitstore.LogEntry) bool {
 		m.saw(l.Time)
@@ -201,7 +202,8 @@ func (m *measurement) decisions(t *plan.Task, r *plan.TaskRecords, docs export.D
 		if err != nil {
 			return err
 		}
-		m.lessons.waived = append(m.lessons.waived, decided(fmt.Sprintf("%s: %s of %s", t.TaskID, w.Criterion, w.ArtifactID),
+		m.lessons.waived = append(m.lessons.waived, decided(fmt.Sprintf("%s: %s of %s", t.TaskID, w.Criterion,
+			w.ArtifactID),
 			w.Decision))
 	}
 	if n := len(r.Marks); n > 0 && r.Abandoned() {
@@ -269,7 +271,8 @@ func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
 	var b strings.Builder
 	m := doc.Metrics
 	fmt.Fprintf(&b, "# What %s taught\n\n%s\n\n", p.PlanID, check.Inline(p.Title))
-	fmt.Fprintf(&b, "%s, %d approved, %d abandoned. %s in %s, %s. %s from the first event to the last, %s of them in review.\n",
+	fmt.Fprintf(&b, "%s, %d approved, %d abandoned. %s in %s, %s. %s from the first event to the last, %s of them "+
+		"in review.\n",
 		plain.Count(m.Tasks, "task"), m.Approved, m.Abandoned, plain.Count(m.Versions, "version"),
 		plain.Count(m.Rounds, "round"),
 		plain.Count(m.Rejections, "rejection"), time.Duration(m.WallSeconds)*time.Second,
@@ -280,7 +283,8 @@ func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
 	const most = 200
 	if len(l.criteria) > 0 {
 		sort.SliceStable(l.criteria, func(i, j int) bool { return l.criteria[i].times > l.criteria[j].times })
-		b.WriteString("\n## Criteria that versions were rejected for\n\n| task | criterion | times | the last time |\n| --- | --- | --- | --- |\n")
+		b.WriteString("\n## Criteria that versions were rejected for\n\n| task | criterion | times | the last " +
+			"time |\n| --- | --- | --- | --- |\n")
 		for _, c := range l.criteria[:min(len(l.criteria), most)] {
 			fmt.Fprintf(&b, "| %s | %s: %s | %d | %s |\n", c.task, check.Inline(c.id), check.Inline(c.text), c.times,
 				check.Inline(c.evidence))

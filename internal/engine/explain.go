@@ -44,7 +44,8 @@ func (e *Engine) ClaimStates(ctx context.Context, id plan.ID) ([]ClaimState, err
 		}
 		if c.Misdated(now) && c.Holds {
 			c.Why = "its times are in the future: the clock of " + plain.Line(c.Host) +
-				" or the one here is wrong; a run takes it over once it has seen for a whole lease that nobody renews it"
+				" or the one here is wrong; a run takes it over once it has seen for a whole lease that nobody " +
+				"renews it"
 		}
 		all = append(all, c)
 	}
@@ -67,8 +68,9 @@ func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
 	all := make([]Wait, 0, len(s.Plan.Tasks)/2)
 	for _, t := range s.Plan.Tasks {
 		ts := s.Tasks[t.TaskID]
-		if t.NodeType != plan.Action || ts.Status == plan.StatusAbandoned || ts.Status == plan.StatusDoneElsewhere || ts.Status == plan.StatusDone &&
-			(!t.Planning() || s.Plan.Grafted(t.TaskID)) {
+		if t.NodeType != plan.Action || ts.Status == plan.StatusAbandoned || ts.Status == plan.StatusDoneElsewhere ||
+			ts.Status == plan.StatusDone &&
+				(!t.Planning() || s.Plan.Grafted(t.TaskID)) {
 			continue
 		}
 		all = append(all, x.wait(ts))

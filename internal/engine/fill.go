@@ -66,8 +66,9 @@ func (e *Engine) renderFill(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		return err
 	}
 	a := plan.Artifact{
-		TaskID: t.TaskID, Tree: tree, Agent: plan.AgentWorkflow, CreatedAt: plan.Second(e.Now()), Inputs: inputs, Files: files,
-		Size: totalSize(files), DurationMS: e.Now().Sub(began).Milliseconds(),
+		TaskID: t.TaskID, Tree: tree, Agent: plan.AgentWorkflow, CreatedAt: plan.Second(e.Now()), Inputs: inputs,
+		Files: files,
+		Size:  totalSize(files), DurationMS: e.Now().Sub(began).Milliseconds(),
 		Summary: fmt.Sprintf("Rendered from %s %s", inputs[0].TaskID, inputs[0].ArtifactID),
 	}
 	if a.SourceCommit, err = e.Store.Head(work); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
@@ -129,7 +130,8 @@ func (e *Engine) expands(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 			return "", "", err
 		}
 		if made, err := w.Render(ctx, t, from); err != nil || !bytes.Equal(made.Text, text) {
-			stays = fmt.Sprintf("%s was filled from another version, and stays so: git wf plan --amend -m TEXT changes it",
+			stays = fmt.Sprintf("%s was filled from another version, and stays so: git wf plan --amend -m TEXT "+
+				"changes it",
 				t.FillTargetTaskID)
 		}
 	}

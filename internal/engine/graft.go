@@ -105,7 +105,8 @@ func (e *Engine) feasible(ctx context.Context, snap *gitstore.Snapshot, t *plan.
 	v, _ := snap.Records.Of(t.TaskID).Version(t.Approved)
 	limits := c.whole.Limits()
 	rec := estimate.Record{
-		TaskID: t.TaskID, ArtifactID: plan.VersionID(t.Approved), Tree: v.Files, Threshold: limits.OneShotThresholdPersonDays,
+		TaskID: t.TaskID, ArtifactID: plan.VersionID(t.Approved), Tree: v.Files,
+		Threshold: limits.OneShotThresholdPersonDays,
 		CreatedAt: plan.Second(e.Now()),
 	}
 	leaves := c.whole.NewLeaves(snap.Plan)
@@ -148,12 +149,14 @@ func tooLarge(depth int, r estimate.TaskResult, limits plan.Config, now time.Tim
 	large := fmt.Sprintf("can't be done in one go (%s)", r.Why)
 	if r.Days > limits.OneShotThresholdPersonDays {
 		because, _, _ := strings.Cut(r.Why, "; more than the threshold") // the question itself says that
-		large = fmt.Sprintf("is estimated at %g person-days, more than %g (%s)", r.Days, limits.OneShotThresholdPersonDays,
+		large = fmt.Sprintf("is estimated at %g person-days, more than %g (%s)", r.Days,
+			limits.OneShotThresholdPersonDays,
 			because)
 	}
 	return plan.Question{
 		TaskID: r.TaskID, Name: "scope", Kind: plan.AskText, By: plan.ReviewerPlan, CreatedAt: now,
-		Question: fmt.Sprintf("%s %s, and can't be split further: %s. Say in a text what may be left out or is settled already, or that it is to be done as it is.",
+		Question: fmt.Sprintf("%s %s, and can't be split further: %s. Say in a text what may be left out or is "+
+			"settled already, or that it is to be done as it is.",
 			r.TaskID, large, why),
 	}
 }

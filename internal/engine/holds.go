@@ -71,7 +71,8 @@ func (e *Engine) holdsSpeaker(s *plan.State, t *plan.TaskState) (speaker, bool) 
 		if slices.Contains(seats, name) {
 			who = speaker{e.agentOfSeat(s, t, name), name}
 		}
-		if e.Agents.Knows(who.agent) && e.mayJudge(s.CheckOf(t.TaskID).Task, who) && e.Agents.Missing(who.agent, nil) == nil {
+		if e.Agents.Knows(who.agent) && e.mayJudge(s.CheckOf(t.TaskID).Task, who) &&
+			e.Agents.Missing(who.agent, nil) == nil {
 			return who, true
 		}
 	}

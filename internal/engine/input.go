@@ -91,7 +91,8 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 		ev.Question = q.Question
 	}
 	batch := e.Store.NewBatch()
-	if ev.Files, err = e.handedIn(ctx, batch, snap.Plan.Limits(), ev.Question.Name, nil, r.Files, r.Person); err != nil {
+	if ev.Files, err = e.handedIn(ctx, batch, snap.Plan.Limits(), ev.Question.Name, nil, r.Files,
+		r.Person); err != nil {
 		return nil, hinted(err, fmt.Sprintf("git wf answer %s --question q%d --file FILE", r.Task, r.Number))
 	}
 	done, err := e.append(ctx, id, ev, nil, batch)
@@ -101,7 +102,8 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 		better.Hint = answerCommand(r.Task, ev.Question)
 		if open := snap.Records.Of(r.Task).OpenQuestions(); open[0] != r.Number {
 			command := "git wf answer " + string(r.Task)
-			better.Hint = fmt.Sprintf("%s --question q%d%s", command, r.Number, strings.TrimPrefix(better.Hint, command))
+			better.Hint = fmt.Sprintf("%s --question q%d%s", command, r.Number,
+				strings.TrimPrefix(better.Hint, command))
 		}
 		return nil, &better
 	}
@@ -235,7 +237,8 @@ func askedForFiles(t *plan.Task) error {
 		names = append(names, plain.Line(r.Name))
 	}
 	return &plan.RefusedError{
-		Task: t.TaskID, Reason: "has no open question; what it requires is handed in as files: " + strings.Join(names, ", "),
+		Task: t.TaskID, Reason: "has no open question; what it requires is handed in as files: " +
+			strings.Join(names, ", "),
 		Hint: handInCommand(t.TaskID, t.Requires[0]),
 	}
 }
@@ -275,8 +278,9 @@ func wanted(s *plan.State, t *plan.Task, name string, files []string, text bool)
 		return plan.Requirement{}, askedForFiles(t)
 	}
 	if len(names) == 0 {
-		return plan.Requirement{}, &plan.RefusedError{Task: t.TaskID, Reason: "requires no input and has no open question",
-			Hint: "git wf status lists what is asked and required"}
+		return plan.Requirement{}, &plan.RefusedError{Task: t.TaskID,
+			Reason: "requires no input and has no open question",
+			Hint:   "git wf status lists what is asked and required"}
 	}
 	return plan.Requirement{}, &plan.AnswerError{
 		Task: t.TaskID, Reason: "requires " + strings.Join(names, ", ") + "; which of them is this?",
@@ -323,7 +327,8 @@ func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits pla
 		case !info.Mode().IsRegular():
 			return bad("is no file")
 		case info.Size() > limits.MaxArtifactBytes:
-			return bad("has %d bytes, more than the plan's max_artifact_bytes of %d", info.Size(), limits.MaxArtifactBytes)
+			return bad("has %d bytes, more than the plan's max_artifact_bytes of %d", info.Size(),
+				limits.MaxArtifactBytes)
 		case !allowed(formats, base):
 			return bad("%s wants one of the formats %s", plain.Line(name), plain.Line(strings.Join(formats, ", ")))
 		}
@@ -380,7 +385,10 @@ func allowed(formats []string, name string) bool {
 		return true
 	}
 	ext := strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
-	return slices.ContainsFunc(formats, func(f string) bool { return strings.ToLower(strings.TrimPrefix(f, ".")) == ext })
+	return slices.ContainsFunc(formats, func(f string) bool {
+		return strings.ToLower(strings.TrimPrefix(f,
+			".")) == ext
+	})
 }
 
 // InputDir is where a person can put the files that a task requires, below the top of the worktree: one directory for

@@ -141,6 +141,7 @@ func (e *Engine) showOutdated(ctx context.Context, w *workDir, snap *gitstore.Sn
 		return err
 	}
 	files, err := filesOf(dir, a.Files, "", prompt.MaxInputText)
-	w.told = append(w.told, prompt.Input{Name: string(t.TaskID), Version: t.Active, Dir: string(t.TaskID), Files: files})
+	w.told = append(w.told, prompt.Input{Name: string(t.TaskID), Version: t.Active, Dir: string(t.TaskID),
+		Files: files})
 	return err
 }

@@ -90,8 +90,8 @@ func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	return true, nil
 }
 
-// sameDiff reports whether a moved version is the approved one, on other versions of what it builds on, and would need a
-// new review: checks alone would approve it anyway.
+// sameDiff reports whether a moved version is the approved one, on other versions of what it builds on, and would need
+// a new review: checks alone would approve it anyway.
 func (e *Engine) sameDiff(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState,
 	a plan.Artifact) (bool, error) {
 	r := snap.Records.Of(t.TaskID)
@@ -138,7 +138,8 @@ func (e *Engine) moved(ctx context.Context, batch *gitstore.Batch, snap *gitstor
 		return a, false, err
 	}
 	a.Base, a.Tree, a.Files, a.Size = &base, tree, files, totalSize(files)
-	a.Inputs, a.CreatedAt, a.SourceCommit = approvedInputs(snap, snap.State(), t.TaskID), plan.Second(e.Now()), base.Commit
+	a.Inputs, a.CreatedAt, a.SourceCommit = approvedInputs(snap, snap.State(), t.TaskID), plan.Second(e.Now()),
+		base.Commit
 	a.Usage, a.Preparation, a.DurationMS = nil, nil, 0
 	return a, true, nil
 }
@@ -173,6 +174,7 @@ func (e *Engine) showRefused(ctx context.Context, w *workDir, snap *gitstore.Sna
 		return err
 	}
 	files, err := filesOf(dir, infos, "", prompt.MaxInputText)
-	w.told = append(w.told, prompt.Input{Name: string(t.TaskID), Version: t.Active, Dir: string(t.TaskID), Files: files})
+	w.told = append(w.told, prompt.Input{Name: string(t.TaskID), Version: t.Active, Dir: string(t.TaskID),
+		Files: files})
 	return err
 }

@@ -213,14 +213,16 @@ func (e *Engine) notHeld(task plan.TaskID, number int, found plan.Claim) error {
 		task)}
 	switch {
 	case found.Vacant():
-		refused.Reason = fmt.Sprintf("claim %d is over: its work was recorded, or it was given back or taken over", number)
+		refused.Reason = fmt.Sprintf("claim %d is over: its work was recorded, or it was given back or taken over",
+			number)
 	case found.Number == number:
 		refused.Reason = fmt.Sprintf("claim %d belongs to a run: %s", number, ownerOf(found))
 		refused.Hint = "git wf status"
 	case found.Number > number:
 		refused.Reason = fmt.Sprintf("claim %d was taken over: claim %d is held by %s until %s", number, found.Number,
 			ownerOf(found), found.Expires.Local().Format(time.DateTime))
-		refused.Hint = fmt.Sprintf("git wf next %s --explain; what you made is still yours to hand in, once the task is free again", task)
+		refused.Hint = fmt.Sprintf("git wf next %s --explain; what you made is still yours to hand in, once the "+
+			"task is free again", task)
 	default:
 		refused.Reason = fmt.Sprintf("there was no claim %d; the newest is claim %d, held by %s", number, found.Number,
 			ownerOf(found))

@@ -60,7 +60,8 @@ func (e *Engine) holdFor(ctx context.Context, id plan.ID, sub Submission) (*hold
 		refused := &plan.RefusedError{Task: sub.Task, Reason: "somebody is working on it: " + ownerOf(claimed.Held),
 			Hint: "git wf status"}
 		if claimed.Held.PID <= 0 {
-			refused.Hint = fmt.Sprintf("git wf submit %s --claim %d PATH..., if that is you", sub.Task, claimed.Held.Number)
+			refused.Hint = fmt.Sprintf("git wf submit %s --claim %d PATH..., if that is you", sub.Task,
+				claimed.Held.Number)
 		}
 		return nil, refused
 	}
@@ -75,7 +76,8 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 	state := snap.State()
 	t := state.Tasks[sub.Task]
 	if t == nil || t.NodeType != plan.Action || t.DeliverableSpec == nil {
-		return nil, &plan.RefusedError{Task: sub.Task, Reason: "is no task that makes a deliverable", Hint: "git wf status"}
+		return nil, &plan.RefusedError{Task: sub.Task, Reason: "is no task that makes a deliverable",
+			Hint: "git wf status"}
 	}
 	if t.Planning() {
 		return nil, &plan.RefusedError{Task: sub.Task, Reason: "makes the plan itself", Hint: "git wf plan -f FILE"}
@@ -133,7 +135,8 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 func (e *Engine) submittedFiles(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, t *plan.TaskState,
 	sub Submission) (plan.OID, []plan.FileInfo, error) {
 	if len(sub.Paths) == 0 {
-		return "", nil, fault.Usage(fmt.Sprintf("git wf submit %s PATH...", t.TaskID), "%s: nothing is handed in", t.TaskID)
+		return "", nil, fault.Usage(fmt.Sprintf("git wf submit %s PATH...", t.TaskID), "%s: nothing is handed in",
+			t.TaskID)
 	}
 	files, err := agent.Gather(sub.Paths, t.DeliverableSpec, snap.Plan.Limits())
 	if err != nil {
@@ -168,7 +171,8 @@ func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) 
 		return nil, &plan.RefusedError{Task: task, Reason: "is no task that makes a deliverable", Hint: "git wf status"}
 	}
 	if t.Active == 0 {
-		return nil, &plan.RefusedError{Task: task, Reason: "has no version to review", Hint: "git wf show " + string(task)}
+		return nil, &plan.RefusedError{Task: task, Reason: "has no version to review", Hint: "git wf show " +
+			string(task)}
 	}
 	if w := e.lacks(s, t.Task); w.Text != "" {
 		return nil, &plan.RefusedError{Task: task, Reason: w.Text, Hint: w.Command}
@@ -241,8 +245,9 @@ func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.
 	who := cmp.Or(o.Agent, o.Reviewer)
 	o.SelfMade = r.Subject.Artifact.Session == "" && r.Subject.Artifact.Agent == who
 	if r.engine.Policy.FourEyes && o.SelfMade {
-		return nil, plan.Review{}, &plan.RefusedError{Task: r.Subject.Task.TaskID, Reason: "the policy wants four eyes: " +
-			who + " made this version"}
+		return nil, plan.Review{}, &plan.RefusedError{Task: r.Subject.Task.TaskID,
+			Reason: "the policy wants four eyes: " +
+				who + " made this version"}
 	}
 	rev, err := check.ByPerson(r.Subject, r.Ran, o, r.engine.Now())
 	if err != nil {

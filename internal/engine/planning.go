@@ -115,7 +115,8 @@ func (e *Engine) pinned(batch *gitstore.Batch, d Draft) (docs []plan.InputDocume
 			return nil, err
 		}
 		docs = append(docs, plan.InputDocument{
-			Name: p.Input, FileName: p.Name, Tree: tree, SHA256: infos[0].SHA256, Size: infos[0].Size, By: d.Author.Name,
+			Name: p.Input, FileName: p.Name, Tree: tree, SHA256: infos[0].SHA256, Size: infos[0].Size,
+			By:        d.Author.Name,
 			CreatedAt: plan.Second(e.Now()),
 		})
 	}

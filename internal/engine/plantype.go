@@ -34,7 +34,8 @@ func (e *TypeError) Error() string {
 
 // Exit returns the available types.
 func (e *TypeError) Exit() (int, string) {
-	return fault.ExitUsage, "git wf plan --type TYPE, one of " + templates.TypeNames() + ", or one of your own templates"
+	return fault.ExitUsage, "git wf plan --type TYPE, one of " + templates.TypeNames() + ", or one of your own " +
+		"templates"
 }
 
 // PlanType reads a type from the templates, the user's own first. It fails with a *TypeError if there is no such type

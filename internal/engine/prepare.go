@@ -95,7 +95,8 @@ func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *pl
 	return prepare.Run(ctx, prepare.Setup{
 		Task: task, Plan: snap.ID, Dir: dir, Results: results, Answers: answers, Retried: retried,
 		Timeout: time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
-		Environ: process.Environ(environ, "WF_ROLE="+preparation, "WF_REPO="+w.repo, "WF_IN="+w.in, "WF_CONTEXT="+w.context,
+		Environ: process.Environ(environ, "WF_ROLE="+preparation, "WF_REPO="+w.repo, "WF_IN="+w.in,
+			"WF_CONTEXT="+w.context,
 			"WF_PLAN="+string(snap.ID), "WF_TASK="+string(task.TaskID), "WF_ATTEMPT="+strconv.Itoa(w.attempt)),
 	})
 }
@@ -178,7 +179,8 @@ func (e *Engine) unprepared(ctx context.Context, snap *gitstore.Snapshot, t *pla
 	res.Kind = agent.NeedsInput
 	res.Needs = []plan.Question{{
 		Name: stepQuestion(s.Name), Kind: plan.AskText,
-		Question: message + "\nMend what it needs, and answer; the step is tried again. If it fails again, your answer is taken as its result.",
+		Question: message + "\nMend what it needs, and answer; the step is tried again. If it fails again, your " +
+			"answer is taken as its result.",
 	}}
 	return e.needs(ctx, snap, t, h, res, took, log)
 }
@@ -310,5 +312,6 @@ func (e *Engine) MissingPaths(ctx context.Context, d Draft) (plan.Findings, erro
 			has[name] = true
 		}
 	}
-	return plandoc.Locate(d.Name, d.Data, plandoc.MissingPaths(d.Plan, func(path string) bool { return has[path] })), nil
+	return plandoc.Locate(d.Name, d.Data, plandoc.MissingPaths(d.Plan, func(path string) bool { return has[path] })),
+		nil
 }

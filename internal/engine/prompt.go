@@ -121,7 +121,8 @@ func (e *Engine) promptData(w *workDir, snap *gitstore.Snapshot, t *plan.TaskSta
 	d.Task.Rubric = prompt.RubricOf(snap.State().RubricOf(t.TaskID))
 	d.Way = e.way(snap.Plan, w.role)
 	for i, n := range w.about.Notes {
-		d.Notes = append(d.Notes, prompt.Note{Number: i + 1, Category: n.Category, By: n.Who(), Text: prompt.Text(n.Text)})
+		d.Notes = append(d.Notes, prompt.Note{Number: i + 1, Category: n.Category, By: n.Who(),
+			Text: prompt.Text(n.Text)})
 	}
 	if role, ok := snap.Plan.Roles[w.as]; ok {
 		d.Role = &prompt.Role{Name: w.as, Text: prompt.Text(role.Text)}
@@ -379,7 +380,8 @@ func (e *Engine) packet(ctx context.Context, w *workDir, snap *gitstore.Snapshot
 	d.Attempt, d.Inputs = w.attempt, w.told
 	a := ev.subject.Artifact
 	candidate := filepath.Join(w.work, "candidate")
-	d.Candidate = &prompt.Candidate{Dir: candidate, Version: plan.VersionNumber(a.ArtifactID), Ran: prompt.RanOf(ev.ran)}
+	d.Candidate = &prompt.Candidate{Dir: candidate, Version: plan.VersionNumber(a.ArtifactID),
+		Ran: prompt.RanOf(ev.ran)}
 	var err error
 	if t.Changes() {
 		err = e.showChange(ctx, snap, d.Candidate, a)

@@ -64,7 +64,8 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 			}
 			if known[key] == nil {
 				if environ == nil {
-					environ = process.Environ(usual, "WF_ROLE="+contract.RoleCheck.Env(), "WF_IN="+in, "WF_CONTEXT="+os.DevNull,
+					environ = process.Environ(usual, "WF_ROLE="+contract.RoleCheck.Env(), "WF_IN="+in,
+						"WF_CONTEXT="+os.DevNull,
 						"WF_PLAN="+string(p.PlanID), "WF_TASK="+string(id))
 				}
 				known[key] = &trial{criterion: c, environ: slices.Clip(environ)}

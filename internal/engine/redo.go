@@ -41,8 +41,9 @@ func (r Redo) ids() []plan.TaskID {
 // redo finds what is made again with some tasks, in a plan as it is or would be. What was made from them follows by
 // itself where its version names what it was made from; else it is set aside too, unless a person made it.
 func (e *Engine) redo(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, asked []Again) (Redo, error) {
-	r := Redo{Again: append([]Again{}, asked...), Follow: []plan.TaskID{}, Asks: []plan.TaskID{}, Landed: []plan.TaskID{},
-		Kept: []plan.TaskID{}}
+	r := Redo{Again: append([]Again{}, asked...), Follow: []plan.TaskID{}, Asks: []plan.TaskID{},
+		Landed: []plan.TaskID{},
+		Kept:   []plan.TaskID{}}
 	persons := map[plan.TaskID]bool{}
 	for grows := true; grows; {
 		grows = false
@@ -72,9 +73,10 @@ func (e *Engine) byAgent(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	return a.Session != "", err
 }
 
-// amendment is what a person's plan has made again: what it changes of tasks with an approved version, and what follows.
-// A task that gets another input is made again with it; other changes are for the next version to heed.
-func (e *Engine) amendment(ctx context.Context, snap *gitstore.Snapshot, by plan.TaskID, whole *plan.Plan) (Redo, error) {
+// amendment is what a person's plan has made again: what it changes of tasks with an approved version, and what
+// follows. A task that gets another input is made again with it; other changes are for the next version to heed.
+func (e *Engine) amendment(ctx context.Context, snap *gitstore.Snapshot, by plan.TaskID, whole *plan.Plan) (Redo,
+	error) {
 	if len(snap.Plan.Grafts) == 0 {
 		return e.redo(ctx, snap, plan.Derive(whole, snap.Records, nil, e.Now()), nil)
 	}
@@ -151,8 +153,8 @@ func (e *Engine) foreseen(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 	return plan.Derive(whole, snap.State().Redone(r.ids()), claims, e.Now()), r, nil
 }
 
-// Rerun finds what is made again if the plan is, or some of its tasks: a GOAL stands for all of its leaves. Of the whole
-// plan, what people made stays, and what has landed.
+// Rerun finds what is made again if the plan is, or some of its tasks: a GOAL stands for all of its leaves. Of the
+// whole plan, what people made stays, and what has landed.
 func (e *Engine) Rerun(ctx context.Context, snap *gitstore.Snapshot, tasks []plan.TaskID, reason string) (Redo, error) {
 	s := snap.State()
 	var asked []Again

@@ -102,14 +102,18 @@ func (e *Engine) conclusion(s *plan.State, subject check.Subject, results []plan
 	alone := len(results) == len(t.AcceptanceCriteria) && s.RubricOf(t.TaskID) == nil && t.Judges == nil &&
 		!e.isRead(s, t, subject.Artifact) && (len(s.Reviewers(t.TaskID)) > 0 || e.people(t.Task) == 0)
 	if !s.MayReview(t.TaskID, plan.ReviewerChecks) || !alone && !failedAny(results) {
-		return e.checked(subject, results), func(c plan.Change) string { return what(c) + "; a reviewer has the last word" }
+		return e.checked(subject, results), func(c plan.Change) string {
+			return what(c) + "; a reviewer has the " +
+				"last word"
+		}
 	}
 	rev := check.ByEngine(subject, results, session, e.Now())
 	return reviewEvent(rev, subject), func(plan.Change) string { return describeReview(rev, nil) }
 }
 
-// isRead reports whether a reviewing agent reads a version although run lines judge all of it: what a model made can pass
-// them and be empty all the same. A list of reviewers has the last word on that, and so has a machine without a reviewer.
+// isRead reports whether a reviewing agent reads a version although run lines judge all of it: what a model made can
+// pass them and be empty all the same. A list of reviewers has the last word on that, and so has a machine without a
+// reviewer.
 func (e *Engine) isRead(s *plan.State, t *plan.TaskState, made plan.Artifact) bool {
 	if made.Session == "" || made.Agent == agent.NameExec || len(s.Reviewers(t.TaskID)) > 0 {
 		return false
@@ -210,14 +214,20 @@ func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 		return nil, err
 	}
 	setup := check.Setup{
-		Candidate: func(ctx context.Context, dir string) error { return e.Store.Export(ctx, subject.Artifact.Tree, dir) },
-		Bundle:    func(ctx context.Context, dir string) error { return e.preview(ctx, snap, s, subject.Artifact, dir) },
-		Expands:   func(ctx context.Context) (string, string, error) { return e.expands(ctx, snap, s, subject) },
-		Dir:       t.DeliverableSpec.OutputDir,
-		Scratch:   w.dir,
-		Discard:   w.place.discard,
-		Environ:   process.Environ(environ, w.environ(snap, t)...),
-		Timeout:   time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
+		Candidate: func(ctx context.Context, dir string) error {
+			return e.Store.Export(ctx, subject.Artifact.Tree,
+				dir)
+		},
+		Bundle: func(ctx context.Context, dir string) error {
+			return e.preview(ctx, snap, s, subject.Artifact,
+				dir)
+		},
+		Expands: func(ctx context.Context) (string, string, error) { return e.expands(ctx, snap, s, subject) },
+		Dir:     t.DeliverableSpec.OutputDir,
+		Scratch: w.dir,
+		Discard: w.place.discard,
+		Environ: process.Environ(environ, w.environ(snap, t)...),
+		Timeout: time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
 	}
 	if t.Changes() {
 		leave, err := e.checkChange(ctx, &setup, snap, t.Task, subject.Artifact)

@@ -45,7 +45,8 @@ type run struct {
 
 func (e *Engine) newRun(id plan.ID) *run {
 	return &run{
-		Engine: e, id: id, running: map[plan.TaskID]work{}, waited: map[plan.TaskID]bool{}, untrusted: map[plan.TaskID]int{},
+		Engine: e, id: id, running: map[plan.TaskID]work{}, waited: map[plan.TaskID]bool{},
+		untrusted: map[plan.TaskID]int{},
 		undecided: map[plan.TaskID]plan.OID{}, outages: map[string]*outage{},
 		tried: map[plan.TaskID][]int{},
 		done:  make(chan outcome), freed: make(chan struct{}, 1),
@@ -432,7 +433,8 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 	by := func(do func(context.Context, plan.ID, *plan.TaskState, string) error) doer {
 		return func(ctx context.Context, id plan.ID, t *plan.TaskState) error { return do(ctx, id, t, name) }
 	}
-	w = work{task: t, do: by(e.attempt), what: "attempt", agent: name, worktree: e.inWorktree(name, t.Task) || t.Changes()}
+	w = work{task: t, do: by(e.attempt), what: "attempt", agent: name, worktree: e.inWorktree(name, t.Task) ||
+		t.Changes()}
 	if t.Decides != nil && e.ByRule {
 		w.do, w.agent = e.decideByRule, act.ByRule
 		return w, true
@@ -452,7 +454,8 @@ func (e *Engine) mayAttempt(name string, t *plan.TaskState) bool {
 	if name == agent.NameOutline && !t.Planning() {
 		return false
 	}
-	return e.Agents.Knows(name) && e.mayMake(t.Task, name) && e.Agents.Missing(name, nil) == nil && e.Trust.Preparation(t.Task)
+	return e.Agents.Knows(name) && e.mayMake(t.Task, name) && e.Agents.Missing(name, nil) == nil &&
+		e.Trust.Preparation(t.Task)
 }
 
 func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok bool) {

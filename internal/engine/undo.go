@@ -51,7 +51,8 @@ func (e *Engine) Undo(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task
 	case !t.Changes():
 		return nil, fault.Refused("git wf export "+string(snap.ID), "%s: does not change the repository", t.TaskID)
 	case version == 0:
-		return nil, fault.Refused("git wf show "+string(t.TaskID), "%s: no version of it is approved or has landed", t.TaskID)
+		return nil, fault.Refused("git wf show "+string(t.TaskID), "%s: no version of it is approved or has landed",
+			t.TaskID)
 	}
 	u := &Undoing{Of: snap.ID, Task: t.TaskID, Artifact: plan.VersionID(version), title: plain.Line(t.Title),
 		Builds: []plan.TaskID{}, Conflicts: []string{}}
@@ -168,7 +169,8 @@ func (u *Undoing) Document() []byte {
 		"tasks": []any{map[string]any{
 			"task_id": UndoTask, "title": fmt.Sprintf("Undo %s: %s", u.Task, u.title), "description": text,
 			"estimated_person_days": 0.5,
-			"deliverable_spec":      map[string]any{"format": "change", "paths": slices.Compact(paths), "undoes": u.record},
+			"deliverable_spec": map[string]any{"format": "change", "paths": slices.Compact(paths),
+				"undoes": u.record},
 			"acceptance_criteria": []any{map[string]any{"id": "undone", "check_method": plan.ManualReview,
 				"statement": fmt.Sprintf("What %s %s changed is as it was before, and nothing else is changed.", u.Task,
 					u.Artifact)}},

@@ -73,7 +73,8 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	case t.Status == plan.StatusWaitingExternal && s.Decided(t.TaskID):
 		return Wait{Text: s.Reason(t), Command: "git wf retry " + string(t.TaskID), Act: ActRetry}, true, nil
 	case t.Status == plan.StatusWaitingExternal:
-		return Wait{Text: s.Reason(t), Command: "git wf show " + string(t.TaskID) + "; git wf retry " + string(t.TaskID),
+		return Wait{Text: s.Reason(t), Command: "git wf show " + string(t.TaskID) + "; git wf retry " +
+			"" + string(t.TaskID),
 			Failed: true, Spent: spent(s, t), Act: ActRetry}, true, nil
 	case t.Status == plan.StatusWaitingInput:
 		w, err = e.waitForInput(ctx, snap, s, t)
@@ -119,7 +120,8 @@ func spent(s *plan.State, t *plan.TaskState) string {
 	} else {
 		for _, rev := range r.Reviews {
 			if rev.Verdict == plan.Rejected && rev.N > reset.Review {
-				list = append(list, fmt.Sprintf("%s by %s", s.Word(id, rev), plain.Line(plan.UnescapeName(rev.Reviewer))))
+				list = append(list, fmt.Sprintf("%s by %s", s.Word(id, rev),
+					plain.Line(plan.UnescapeName(rev.Reviewer))))
 			}
 		}
 	}
@@ -226,7 +228,8 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 			return Wait{}, false, err
 		}
 		if fresh := e.Untrusted(c.plan); len(fresh) > 0 {
-			return Wait{Text: fmt.Sprintf("%s of the plan %s not trusted here", CountUntrusted(fresh), areOrIs(len(fresh))),
+			return Wait{Text: fmt.Sprintf("%s of the plan %s not trusted here", CountUntrusted(fresh),
+				areOrIs(len(fresh))),
 				Command: "git wf trust"}, true, nil
 		}
 	}

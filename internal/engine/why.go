@@ -89,7 +89,8 @@ func Why(ctx context.Context, store *gitstore.Store, policy *gitstore.Policy, re
 // addLine adds a line to those of the same origin.
 func addLine(list []Origin, o Origin, n int) []Origin {
 	at := slices.IndexFunc(list, func(p Origin) bool {
-		return p.Commit == o.Commit && p.Path == o.Path && p.Plan == o.Plan && p.Task == o.Task && p.Artifact == o.Artifact
+		return p.Commit == o.Commit && p.Path == o.Path && p.Plan == o.Plan && p.Task == o.Task &&
+			p.Artifact == o.Artifact
 	})
 	if at < 0 {
 		list, at = append(list, o), len(list)
@@ -140,7 +141,8 @@ func (w *tracing) trace(ctx context.Context, c gitstore.SaidCommit, l gitstore.B
 	if l.Commit == "" {
 		return []suspect{{Origin: o}}, nil
 	}
-	o = Origin{Answer: OriginByHand, Commit: l.Commit, Path: l.Path, Author: c.Author, Time: &c.Time, Subject: c.Subject}
+	o = Origin{Answer: OriginByHand, Commit: l.Commit, Path: l.Path, Author: c.Author, Time: &c.Time,
+		Subject: c.Subject}
 	if c.Ends {
 		o.Answer, o.Reason, o.Hint = OriginUnknown, "the history of this shallow clone ends with the commit",
 			gitstore.Unshallow
@@ -342,7 +344,8 @@ func (w *tracing) read(ctx context.Context, id plan.ID) (*gitstore.Snapshot, err
 	}
 	tips := refs.Tips()
 	if len(tips) == 0 {
-		return nil, fault.Refused("git fetch, in a repository that git wf init has set up", "the plan %s is not here", id)
+		return nil, fault.Refused("git fetch, in a repository that git wf init has set up", "the plan %s is not here",
+			id)
 	}
 	snap, err := w.store.SnapshotAt(ctx, id, tips[0])
 	if err != nil {

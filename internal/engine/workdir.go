@@ -324,7 +324,8 @@ func (e *Engine) handedOver(ctx context.Context, w *workDir, snap *gitstore.Snap
 			if id == plan.PlanTaskID && snap.Plan.Workflow != nil && expand.Pinned(escaped) {
 				continue // what the plan is made from is no material for its tasks
 			}
-			if err := e.handOver(ctx, w, snap, id, plan.UnescapeName(escaped), given[escaped], inputs[escaped], c); err != nil {
+			if err := e.handOver(ctx, w, snap, id, plan.UnescapeName(escaped), given[escaped], inputs[escaped],
+				c); err != nil {
 				return err
 			}
 			given[escaped] += inputs[escaped]
@@ -355,7 +356,8 @@ func (e *Engine) handOver(ctx context.Context, w *workDir, snap *gitstore.Snapsh
 		if err := relpath.Check(doc.FileName); err != nil {
 			return fmt.Errorf("%s: input %s: %w", id, plain.Line(name), err)
 		}
-		files, err := filesOf(dir, []plan.FileInfo{{Path: doc.FileName, Mode: "100644", SHA256: doc.SHA256, Size: doc.Size}},
+		files, err := filesOf(dir, []plan.FileInfo{{Path: doc.FileName, Mode: "100644", SHA256: doc.SHA256,
+			Size: doc.Size}},
 			"", prompt.MaxInputText)
 		if err != nil {
 			return err
@@ -377,7 +379,8 @@ func (w *workDir) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer)
 		limit = t.TimeoutSeconds
 	}
 	return agent.Job{
-		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: w.attempt, Version: t.Active + 1, Dir: w.work,
+		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: w.attempt, Version: t.Active + 1,
+		Dir: w.work,
 		Out: w.out, Tmp: w.tmp, In: w.in, InCheckout: w.checkout,
 		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Repo: w.repo, Role: w.role,
 		Access:  agent.AccessOf(snap.Plan.Roles[w.as]),

@@ -61,7 +61,8 @@ func Of(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*W
 		return nil, fmt.Errorf("%s has no params.json among its inputs", plan.PlanTaskID)
 	}
 	if len(files) == 0 || files[0].OID() != snap.Plan.Workflow.OID {
-		return nil, fmt.Errorf("%s does not have the file that plan.json names, %s", plan.PlanTaskID, snap.Plan.Workflow.OID)
+		return nil, fmt.Errorf("%s does not have the file that plan.json names, %s", plan.PlanTaskID,
+			snap.Plan.Workflow.OID)
 	}
 	var err error
 	if w.Workflow, err = workflow.LoadPinned(files); err != nil {
@@ -92,7 +93,8 @@ func read(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, d
 	}
 	most := int64(workflow.MaxFileBytes)
 	if doc.Size > most {
-		return src, fmt.Errorf("%s has %d bytes, and no workflow has more than %d", plain.Line(doc.FileName), doc.Size, most)
+		return src, fmt.Errorf("%s has %d bytes, and no workflow has more than %d", plain.Line(doc.FileName),
+			doc.Size, most)
 	}
 	src.Name = doc.FileName
 	at := strings.TrimSuffix(snap.Records.Of(plan.PlanTaskID).InputPath(in.Name, in.N), ".json")

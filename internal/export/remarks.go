@@ -122,7 +122,8 @@ func CheckRemarks(ctx context.Context, store reader, a plan.Artifact, r plan.Rev
 	for _, m := range Remarks(r, changedPaths(a)) {
 		lines, ok := LinesOf(ctx, store, a.Tree, gitstore.ChangeAfter+"/"+m.Path, gitstore.ChangeBefore+"/"+m.Path)
 		if ok && m.Line > lines {
-			return fault.Usage("git wf diff "+string(a.TaskID)+" "+a.ArtifactID, "%s: %s has %s in %s", plain.Line(m.Text),
+			return fault.Usage("git wf diff "+string(a.TaskID)+" "+a.ArtifactID, "%s: %s has %s in %s",
+				plain.Line(m.Text),
 				plain.Line(m.Path), plain.Count(lines, "line"), a.ArtifactID)
 		}
 	}

@@ -181,6 +181,7 @@ func (m *move) written(ctx context.Context, f changedFile) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	want, err := m.s.GitIn(ctx, Invocation{Dir: m.dir, Args: []string{"cat-file", "--filters", string(m.to) + ":" + f.path}})
+	want, err := m.s.GitIn(ctx, Invocation{Dir: m.dir, Args: []string{"cat-file", "--filters", string(m.to) + ":" +
+		f.path}})
 	return err == nil && bytes.HasPrefix(want, have) && (!link || len(want) == len(have)), ctx.Err()
 }

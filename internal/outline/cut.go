@@ -207,8 +207,8 @@ func (n *Node) gather(skip func(*Node) bool, to []string) []string {
 	return to
 }
 
-// Walk visits all below a node, in order; the way down ends where visit returns false. above is the node that one stands
-// in.
+// Walk visits all below a node, in order; the way down ends where visit returns false. above is the node that one
+// stands in.
 func (n *Node) Walk(visit func(n, above *Node) bool) {
 	for _, kid := range n.Kids {
 		if visit(kid, n) {

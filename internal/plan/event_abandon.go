@@ -99,7 +99,8 @@ func (s *State) neededFor(t *TaskState, goes []TaskID) []string {
 	}
 	// Who depends on a GOAL depends on its leaves, and must not be left with nothing.
 	for _, above := range s.Lineage(t.Task)[1:] {
-		if len(s.shape.dependants[above]) == 0 || slices.ContainsFunc(s.Leaves(above), stays) || s.shape.elsewhere[above] {
+		if len(s.shape.dependants[above]) == 0 || slices.ContainsFunc(s.Leaves(above), stays) ||
+			s.shape.elsewhere[above] {
 			continue
 		}
 		for _, d := range s.shape.dependants[above] {

@@ -15,9 +15,9 @@ import (
 )
 
 // Parse reads a plan that somebody wrote, in YAML, (when it begins with a brace) JSON, or Markdown whose head says so
-// (docs/import.md), and completes it: the root, flat children, CHECKs and defaults. name is only used in messages. It fails with
-// Findings, all that the schema has against the document at once, or with a *VersionError. What it returns has the
-// right form; whether it obeys the rules is Validate's to say, and ParseValid does both.
+// (docs/import.md), and completes it: the root, flat children, CHECKs and defaults. name is only used in messages. It
+// fails with Findings, all that the schema has against the document at once, or with a *VersionError. What it returns
+// has the right form; whether it obeys the rules is Validate's to say, and ParseValid does both.
 func Parse(name string, data []byte) (*plan.Plan, error) {
 	d, err := parseWritten(name, data)
 	if err != nil {

@@ -62,7 +62,8 @@ func ReviewPlan(p *plan.Plan, days Days) PlanReview {
 		}
 	}
 	if root := p.Task(p.RootTaskID); root != nil && root.Meta["imported"] != nil {
-		return r.result(map[string]bool{}) // its words and estimates are those of its author: nobody here words them anew
+		// its words and estimates are those of its author: nobody here words them anew
+		return r.result(map[string]bool{})
 	}
 	failed := map[string]bool{}
 	failed[planFeasible] = !r.feasible(days)

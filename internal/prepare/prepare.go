@@ -120,7 +120,8 @@ func (r *runner) take(ctx context.Context, s plandoc.Step) (Result, error) {
 		tries = 2
 		if r.Retried[s.Name] {
 			tries = 0
-			failed = fmt.Errorf("it has failed twice, in an earlier attempt, and is not run again before git wf retry %s",
+			failed = fmt.Errorf("it has failed twice, in an earlier attempt, and is not run again before git wf "+
+				"retry %s",
 				r.Task.TaskID)
 		}
 	}

@@ -36,7 +36,8 @@ type BudgetError struct {
 }
 
 func (e *BudgetError) Error() string {
-	return fmt.Sprintf("prompt for %s %s: what can't be left out (the task, its criteria, what failed last, the contract) takes %d bytes, %d more than the budget of %d; allow at least %d",
+	return fmt.Sprintf("prompt for %s %s: what can't be left out (the task, its criteria, what failed last, the "+
+		"contract) takes %d bytes, %d more than the budget of %d; allow at least %d",
 		e.Role, e.Task, e.Need, e.Need-e.Budget, e.Budget, e.Need)
 }
 
@@ -110,7 +111,8 @@ func (b *builder) without(d Data, gone []Dropped, list, n int) (Data, []Dropped)
 	for _, x := range lists[list].keep(&d, n) {
 		what := line(x.what)
 		gone = append(gone, Dropped{
-			What: what, Bytes: max(len(x.text), len(what)), Why: fmt.Sprintf("left out to keep within %d bytes", b.budget),
+			What: what, Bytes: max(len(x.text), len(what)), Why: fmt.Sprintf("left out to keep within %d bytes",
+				b.budget),
 			kind: lists[list].name,
 		})
 	}

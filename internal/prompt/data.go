@@ -51,12 +51,13 @@ type Data struct {
 	Agents       []Agent       // that tasks may name
 	Current      Text          // the current plan, if it is amended
 	Reason       Text          // why the plan is amended or the leaf split, from the person who wants it
-	TooLarge     Text          // what the feasibility check found too large about the leaf, and who said so. Not binding
-	Leaves       []Leaf        // to be estimated
-	Apart        []Apart       // of plan-review: leaves whose planner and rule are far apart
-	Dependants   []plan.TaskID
-	DepthLeft    int // levels that may still be added below the leaf
-	LeavesLeft   int // ACTIONs that may still be added to the plan
+	// what the feasibility check found too large about the leaf, and who said so. Not binding
+	TooLarge   Text
+	Leaves     []Leaf  // to be estimated
+	Apart      []Apart // of plan-review: leaves whose planner and rule are far apart
+	Dependants []plan.TaskID
+	DepthLeft  int // levels that may still be added below the leaf
+	LeavesLeft int // ACTIONs that may still be added to the plan
 }
 
 // Task is a task as its maker and its reviewers see it. All of it is binding.

@@ -11,7 +11,8 @@ import (
 // TaskOf is a task of a plan as a prompt shows it. minScore is the least score that approves it.
 func TaskOf(t *plan.Task, minScore int) Task {
 	v := Task{
-		ID: t.TaskID, Title: t.Title, Description: Text(t.Description), Details: details(t), Days: t.EstimatedPersonDays,
+		ID: t.TaskID, Title: t.Title, Description: Text(t.Description), Details: details(t),
+		Days:   t.EstimatedPersonDays,
 		Covers: t.Covers, DependsOn: t.DependsOn, MinScore: minScore,
 	}
 	if s := t.DeliverableSpec; s != nil {
@@ -21,7 +22,8 @@ func TaskOf(t *plan.Task, minScore int) Task {
 	}
 	for _, c := range t.AcceptanceCriteria {
 		v.Criteria = append(v.Criteria, Criterion{
-			ID: c.ID, Severity: c.Severity, Statement: c.Statement, Run: Text(c.Run), Bundle: c.CheckMethod == plan.RunSmokeTest,
+			ID: c.ID, Severity: c.Severity, Statement: c.Statement, Run: Text(c.Run),
+			Bundle: c.CheckMethod == plan.RunSmokeTest,
 			Covers: c.Covers, Schema: schemaText(c.Schema), File: c.File,
 		})
 	}
@@ -66,7 +68,8 @@ func specFiles(s *plan.DeliverableSpec) []string {
 // details are the free-form parts of a task.
 func details(t *plan.Task) Text {
 	all := map[string]any{}
-	for key, part := range map[string]map[string]any{"meta": t.Meta, "context": t.Context, "flow_control": t.FlowControl} {
+	for key, part := range map[string]map[string]any{"meta": t.Meta, "context": t.Context,
+		"flow_control": t.FlowControl} {
 		if len(part) > 0 {
 			all[key] = part
 		}

@@ -33,7 +33,8 @@ func (s *masker) text(k kind, t Text, format string, args ...any) Text {
 	if strings.TrimSpace(c.text) == "" {
 		return ""
 	}
-	s.parts = append(s.parts, &part{kind: k, name: line(fmt.Sprintf(format, args...)), text: c.text, removed: c.removed})
+	s.parts = append(s.parts, &part{kind: k, name: line(fmt.Sprintf(format, args...)), text: c.text,
+		removed: c.removed})
 	return Text(placeholderMark + strconv.Itoa(len(s.parts)-1) + placeholderMark)
 }
 

@@ -79,8 +79,8 @@ const (
 	mostMoves = 200
 )
 
-// ReadTask reads all about a task. What can't be read is left out and is the error: a foreign ref may hold anything. The
-// weights are for tasks without an estimate.
+// ReadTask reads all about a task. What can't be read is left out and is the error: a foreign ref may hold anything.
+// The weights are for tasks without an estimate.
 func ReadTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState,
 	weights func() (estimate.Weights, error)) (*Detail, error) {
 	r := recordReader{Documents: export.DocumentsOf(ctx, store, snap, t.TaskID)}

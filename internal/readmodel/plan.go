@@ -136,7 +136,8 @@ type Reader struct {
 	Offers func(commands string) string
 }
 
-// Explain reads where a plan stands, what each open task waits for and what comes next. It leaves the tasks to Describe.
+// Explain reads where a plan stands, what each open task waits for and what comes next. It leaves the tasks to
+// Describe.
 func (r Reader) Explain(ctx context.Context, snap *gitstore.Snapshot) (*Plan, error) {
 	eng := r.Engine
 	claims, err := eng.ClaimStates(ctx, snap.ID)
@@ -192,7 +193,8 @@ func (r Reader) Read(ctx context.Context, snap *gitstore.Snapshot) (*Plan, error
 	}
 	p.State = p.State.Repeating(expand.Rounds(ctx, store, snap))
 	s := p.State
-	if p.RootCriteria, err = export.NewShelf(store).Checklist(ctx, snap, s, s.Leaves(snap.Plan.RootTaskID)); err != nil {
+	if p.RootCriteria, err = export.NewShelf(store).Checklist(ctx, snap, s,
+		s.Leaves(snap.Plan.RootTaskID)); err != nil {
 		return nil, err
 	}
 	stale, err := export.Stale(ctx, store, snap, s)

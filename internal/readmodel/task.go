@@ -92,7 +92,8 @@ func lastReview(s *plan.State, t *plan.TaskState) *Review {
 		return nil
 	}
 	r := reviews[len(reviews)-1]
-	return &Review{fmt.Sprintf("r%d", r.N), r.Verdict, r.Score, plan.VersionID(r.Version), plan.UnescapeName(r.Reviewer)}
+	return &Review{fmt.Sprintf("r%d", r.N), r.Verdict, r.Score, plan.VersionID(r.Version),
+		plan.UnescapeName(r.Reviewer)}
 }
 
 // proven adds to a task's line what is known beside its state, and what the policy's keys prove.

@@ -52,8 +52,8 @@ func secretName(name string) bool {
 	return false
 }
 
-// A secretForm is what secrets of one kind look like. Each of them contains one of the marks. Looking for those first is
-// far cheaper than the expression, and nearly every text has none.
+// A secretForm is what secrets of one kind look like. Each of them contains one of the marks. Looking for those first
+// is far cheaper than the expression, and nearly every text has none.
 type secretForm struct {
 	marks []string
 	expr  *pattern.Pattern

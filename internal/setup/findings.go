@@ -78,8 +78,8 @@ func (s Setup) settingFindings(ctx context.Context) ([]audit.Finding, error) {
 	return findings, ctx.Err()
 }
 
-// hookFindings reports the hooks that do not run the gate, or differ from what this program would write for the policy's
-// roots.
+// hookFindings reports the hooks that do not run the gate, or differ from what this program would write for the
+// policy's roots.
 func (s Setup) hookFindings(ctx context.Context) ([]audit.Finding, error) {
 	var findings []audit.Finding
 	if _, err := s.Strict(ctx); err != nil {

@@ -58,8 +58,8 @@ func (s Setup) Settle(ctx context.Context) (changed bool, err error) {
 	return changed || did, err
 }
 
-// settlePolicy records that there is no policy, where neither this repository nor its remote has one: a clone that lacks
-// the ref can't know. A remote that does not answer has one, for all that is known.
+// settlePolicy records that there is no policy, where neither this repository nor its remote has one: a clone that
+// lacks the ref can't know. A remote that does not answer has one, for all that is known.
 func (s Setup) settlePolicy(ctx context.Context) (changed bool, err error) {
 	const key, none = "wf.policy", "none"
 	here, err := s.Store.Ref(ctx, gitstore.PolicyRef)

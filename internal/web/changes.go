@@ -34,7 +34,8 @@ func (s *Server) changed(r *http.Request, from, to plan.OID, whole bool) ([]chan
 
 // describeChanged describes a file of the repository; page is where the lines of the nth one are.
 func describeChanged(f gitstore.Changed, page string, n int) change {
-	return change{Path: f.Path, Kind: kindOf(f.How), Changed: f, Counted: true, Link: fmt.Sprintf("%s#file-%d", page, n)}
+	return change{Path: f.Path, Kind: kindOf(f.How), Changed: f, Counted: true,
+		Link: fmt.Sprintf("%s#file-%d", page, n)}
 }
 
 func kindOf(how byte) string {

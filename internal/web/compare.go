@@ -120,7 +120,8 @@ func (s *Server) changePage(w http.ResponseWriter, r *http.Request, snap *gitsto
 	docs := export.DocumentsOf(r.Context(), s.Store, snap, t.TaskID)
 	var reviews []plan.Review
 	for _, rev := range rec.Reviews {
-		if doc, err := docs.Review(rev); err == nil && rev.Version == b.Version { // the task's page names what can't be read
+		// the task's page names what can't be read
+		if doc, err := docs.Review(rev); err == nil && rev.Version == b.Version {
 			reviews = append(reviews, doc)
 		}
 	}
@@ -212,7 +213,8 @@ func (s *Server) lines(ctx context.Context, a, b plan.OID, whole bool) (rows []p
 		around = "--unified=1000000"
 	}
 	out, err := s.Store.GitIn(ctx, gitstore.Invocation{Args: []string{
-		"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--inter-hunk-context=0", "--text", around,
+		"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--inter-hunk-context=0", "--text",
+		around,
 		string(a), string(b), "--",
 	}})
 	if err != nil {

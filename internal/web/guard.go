@@ -29,7 +29,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Vary", "Cookie, Accept-Language")
 	if !loopback(r.Host) {
-		refuse(w, http.StatusMisdirectedRequest, "this page answers to localhost alone, and was asked for as another host")
+		refuse(w, http.StatusMisdirectedRequest, "this page answers to localhost alone, and was asked for as "+
+			"another host")
 		return
 	}
 	if strings.HasPrefix(r.URL.Path, "/raw/") { // its address is its key

@@ -34,7 +34,8 @@ const (
 )
 
 // typedFiles are the declared files that are text, with what the newest version has; none if there are many.
-func typedFiles(ctx context.Context, store *gitstore.Store, t *plan.TaskState, newest *version) (all []typed, err error) {
+func typedFiles(ctx context.Context, store *gitstore.Store, t *plan.TaskState, newest *version) (all []typed,
+	err error) {
 	for _, name := range t.DeliverableSpec.Named() {
 		switch strings.ToLower(path.Ext(name)) {
 		case "", ".txt", ".md", ".csv", ".json", ".yaml", ".yml", ".html", ".css", ".js", ".sh", ".svg":

@@ -73,7 +73,8 @@ func (s *Server) filePage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for _, e := range entries {
-		p.Files = append(p.Files, file{TreeEntry: e, URL: p.TaskURL(t.TaskID, "file", p.Version) + "/" + filePath(e.Path)})
+		p.Files = append(p.Files, file{TreeEntry: e, URL: p.TaskURL(t.TaskID, "file", p.Version) + "/" +
+			filePath(e.Path)})
 	}
 	if p.Preview, err = s.preview(r, v.Files, entry); err != nil {
 		return err

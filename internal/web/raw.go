@@ -36,8 +36,10 @@ func rawPolicy(host, key string, scripts bool) string {
 	if scripts {
 		sandbox, script = "sandbox allow-scripts", "'unsafe-inline' 'unsafe-eval' "+own
 	}
-	return fmt.Sprintf("%s; default-src 'none'; script-src %s; style-src 'unsafe-inline' %s; img-src data: blob: %s; font-src data: %s; "+
-		"media-src data: blob: %s; connect-src 'none'; form-action 'none'; frame-src 'none'; worker-src 'none'; base-uri 'none'; "+
+	return fmt.Sprintf("%s; default-src 'none'; script-src %s; style-src 'unsafe-inline' %s; img-src data: blob: "+
+		"%s; font-src data: %s; "+
+		"media-src data: blob: %s; connect-src 'none'; form-action 'none'; frame-src 'none'; worker-src 'none'; "+
+		"base-uri 'none'; "+
 		"frame-ancestors 'self'", sandbox, script, own, own, own, own)
 }
 
@@ -69,7 +71,8 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Query().Has("download") {
-		h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(entry.Path)}))
+		h.Set("Content-Disposition", mime.FormatMediaType("attachment",
+			map[string]string{"filename": path.Base(entry.Path)}))
 	}
 	h.Set("Content-Type", contentType(entry))
 	if r.Method == http.MethodHead {
@@ -81,7 +84,10 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err == nil {
-		err = s.apart(r.Context(), func(store *gitstore.Store) error { return store.CopyBlob(r.Context(), entry.OID, w) })
+		err = s.apart(r.Context(), func(store *gitstore.Store) error {
+			return store.CopyBlob(r.Context(), entry.OID,
+				w)
+		})
 	}
 	if err != nil {
 		panic(http.ErrAbortHandler) // a partial response must not pass for the file
@@ -113,8 +119,9 @@ func contentType(e gitstore.TreeEntry) string {
 		".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".json": "application/json",
 		".txt": "text/plain; charset=utf-8", ".md": "text/plain; charset=utf-8", ".csv": "text/plain; charset=utf-8",
 		".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif",
-		".webp": "image/webp", ".avif": "image/avif", ".ico": "image/x-icon", ".woff": "font/woff", ".woff2": "font/woff2",
-		".ttf": "font/ttf", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".wav": "audio/wav", ".mp4": "video/mp4",
+		".webp": "image/webp", ".avif": "image/avif", ".ico": "image/x-icon", ".woff": "font/woff",
+		".woff2": "font/woff2",
+		".ttf":   "font/ttf", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".wav": "audio/wav", ".mp4": "video/mp4",
 		".webm": "video/webm",
 		".pdf":  "application/pdf",
 	}[strings.ToLower(path.Ext(e.Path))]; ok {

@@ -112,7 +112,8 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 			p.Outdated = p.Outdated || w.Act == engine.ActHolds
 		}
 	}
-	if p.Submits = p.May() && t.DeliverableSpec != nil && p.Idle == "" && (p.Due || p.Outdated || mayHandIn(t)); p.Submits && !t.Changes() {
+	if p.Submits = p.May() && t.DeliverableSpec != nil && p.Idle == "" &&
+		(p.Due || p.Outdated || mayHandIn(t)); p.Submits && !t.Changes() {
 		if p.Typed, err = typedFiles(r.Context(), s.Store, t, p.Candidate); err != nil {
 			return err
 		}

@@ -323,7 +323,8 @@ func (l *linter) together(x *expander, p *plan.Plan) {
 		if i := x.ids[t.TaskID]; len(mine) > 0 && i != nil {
 			g.above[k].each(func(j int) {
 				if slices.ContainsFunc(judged(j), func(leaf int) bool { return slices.Contains(mine, leaf) }) {
-					l.node(i.node, "cycle", "needs", "waits for another judge of the same tasks, and both take effect together",
+					l.node(i.node, "cycle", "needs", "waits for another judge of the same tasks, and both take "+
+						"effect together",
 						"no need of "+i.node.id+" that leads to it",
 						fmt.Sprintf("%s -> %s -> %s", t.TaskID, g.tasks[j].TaskID, t.TaskID),
 						"needs: only what both judge")

@@ -100,7 +100,8 @@ func (l *linter) literal(f *file, n *document.Node, path string, all bool) {
 func (l *linter) param(f *file, p Param) {
 	at := "params." + p.Name
 	if !paramName.Get().MatchString(p.Name) {
-		l.at(f, "bad-id", at, "is not the name of a param", "letters, digits, _ and -, a letter first", plain.Quote(p.Name),
+		l.at(f, "bad-id", at, "is not the name of a param", "letters, digits, _ and -, a letter first",
+			plain.Quote(p.Name),
 			"mode")
 	}
 	if slices.Contains([]string{"sentence", roundName, prevName}, p.Name) {
@@ -134,7 +135,8 @@ func (l *linter) score(f *file) {
 		}
 		for i, step := range f.head.Score.Sets[name] {
 			if p.check(exact(step.Value)) != nil {
-				l.at(f, "bad-param", fmt.Sprintf("score.sets.%s[%d].value", name, i), "is no value that the param can have",
+				l.at(f, "bad-param", fmt.Sprintf("score.sets.%s[%d].value", name, i),
+					"is no value that the param can have",
 					p.expected(), plain.Quote(fmt.Sprint(step.Value)), "value: "+p.example())
 			}
 		}
@@ -280,8 +282,10 @@ var oneParam = pattern.Compile(`^\{\{([A-Za-z][A-Za-z0-9_-]*)\}\}$`)
 func (l *linter) bounded(n *node) {
 	most, field := n.loop.raw.Child("max"), n.loopField()+".max"
 	if most == nil {
-		if p := n.loop.raw.Child("param"); p == nil || n.file.param(p.Text).Max == 0 && n.file.param(p.Text).Name != "" {
-			l.node(n, "no-bound", field, "nothing bounds the loop", "a number, or a param with max", "nothing", "max: 8")
+		if p := n.loop.raw.Child("param"); p == nil || n.file.param(p.Text).Max == 0 &&
+			n.file.param(p.Text).Name != "" {
+			l.node(n, "no-bound", field, "nothing bounds the loop", "a number, or a param with max", "nothing",
+				"max: 8")
 		}
 		return
 	}
@@ -294,7 +298,8 @@ func (l *linter) limit(n *node, most *document.Node, field string) {
 	}
 	m := oneParam.Get().FindStringSubmatch(most.Text)
 	if m == nil {
-		l.node(n, "no-bound", field, "is not a bound", "a number, or {{PARAM}} of a param with max", plain.Quote(most.Text),
+		l.node(n, "no-bound", field, "is not a bound", "a number, or {{PARAM}} of a param with max",
+			plain.Quote(most.Text),
 			"max: 8")
 		return
 	}
@@ -360,7 +365,8 @@ func (l *linter) fields(n *node, where *document.Node, field string) {
 	s := l.w.loopSchema(n)
 	if s == nil {
 		if n.loop.repeat {
-			l.node(n, "until-not-in-schema", field, "nothing says that the file has these fields", "a schema of the file",
+			l.node(n, "until-not-in-schema", field, "nothing says that the file has these fields",
+				"a schema of the file",
 				"none",
 				"schema: {"+n.from().Child("file").Text+": refined}")
 		} else if from := n.from(); l.w.schemaOf(l.w.sourceOf(from.Child("of").Text), from.Child("file").Text) != nil {
@@ -373,12 +379,14 @@ func (l *linter) fields(n *node, where *document.Node, field string) {
 	for _, entry := range conditions(where) {
 		part := s.At(strings.Split(entry.Key, "."))
 		if part == nil {
-			l.node(n, "until-not-in-schema", field, "the schema of the file has no such field", listed("one of ", s.Fields()),
+			l.node(n, "until-not-in-schema", field, "the schema of the file has no such field",
+				listed("one of ", s.Fields()),
 				plain.Quote(entry.Key), guess(entry.Key, s.Fields()))
 			continue
 		}
 		if bad, found := misses(part, &entry); bad {
-			l.node(n, "until-not-in-schema", field, "the field never has this value", allowed(part), plain.Quote(found), "")
+			l.node(n, "until-not-in-schema", field, "the field never has this value", allowed(part),
+				plain.Quote(found), "")
 		}
 	}
 }
@@ -437,14 +445,16 @@ func (l *linter) when(n *node, in *names) {
 			for s := in; s != nil && !s.wall; s = s.up {
 				all = append(all, s.name)
 			}
-			l.node(n, "unknown-name", "when", "names no param, fact or item", listed("one of ", all), plain.Quote(entry.Key),
+			l.node(n, "unknown-name", "when", "names no param, fact or item", listed("one of ", all),
+				plain.Quote(entry.Key),
 				guess(head, all))
 			continue
 		}
 		if p := n.file.param(entry.Key); p.Type == typeChoice {
 			for _, v := range append([]document.Node{entry}, entry.Kids...) {
 				if v.Kind == document.String && !slices.Contains(p.Options, v.Text) {
-					l.node(n, "unknown-name", "when", "is no option of "+p.Name, "one of "+strings.Join(p.Options, ", "),
+					l.node(n, "unknown-name", "when", "is no option of "+p.Name,
+						"one of "+strings.Join(p.Options, ", "),
 						plain.Quote(v.Text), guess(v.Text, p.Options))
 				}
 			}
@@ -471,7 +481,8 @@ func (l *linter) use(n *node) {
 			l.node(n, CodeMissingParam, "use", "a param of "+used.head.Workflow+" has no value", p.expected(), p.Name,
 				"set: {"+p.Name+": "+p.example()+"}")
 		} else if v != nil && !strings.Contains(v.Text, "{{") && p.check(v.Value(document.Exact)) != nil {
-			l.node(n, "bad-param", "set."+p.Name, "is no value that the param can have", p.expected(), plain.Quote(v.Text),
+			l.node(n, "bad-param", "set."+p.Name, "is no value that the param can have", p.expected(),
+				plain.Quote(v.Text),
 				p.Name+": "+p.example())
 		}
 	}
@@ -509,7 +520,8 @@ func (l *linter) task(n *node) {
 			if run := list.Kids[i].Child("run"); run != nil && outDir.Get().MatchString(run.Text) {
 				l.node(n, "unknown-name", fmt.Sprintf("criteria[%d].run", i),
 					"a criterion's command has no WF_OUT, so it can't pass",
-					"the files by their names: it runs in a copy of what is judged", plain.Quote(run.Text), "run: test -s report.md")
+					"the files by their names: it runs in a copy of what is judged", plain.Quote(run.Text),
+					"run: test -s report.md")
 			}
 		}
 	}
@@ -547,7 +559,8 @@ func (l *linter) schemas(n *node) {
 		l.name(n, "schema", e, sorted(l.w.schemas), "schema")
 		if s := l.w.parsed(e.Text); s != nil && !l.measured(n) {
 			if field := onlyGood(s, "", 0); field != "" {
-				l.node(n, "result-not-measured", "schema", "only a good result keeps the schema, and nothing measures it",
+				l.node(n, "result-not-measured", "schema", "only a good result keeps the schema, and nothing "+
+					"measures it",
 					"a criterion with a run line that measures "+field+", or a schema that an honest bad result keeps",
 					field+" of "+e.Text,
 					"judges: {tasks: [BUILD-1]} with criteria: [{id: T1, statement: The tests pass, run: make test}]")
@@ -602,7 +615,8 @@ func (l *linter) review(n *node, roles []string) {
 		for i, name := range by.Kids {
 			seats[name.Text] = true
 			// Who is no role is an agent or a person; one letter beside a role is neither.
-			if near := guess(name.Text, roles); near != "" && !slices.Contains(roles, name.Text) && slip(near, name.Text) {
+			if near := guess(name.Text, roles); near != "" && !slices.Contains(roles, name.Text) &&
+				slip(near, name.Text) {
 				l.node(n, "unknown-name", fmt.Sprintf("review.by[%d]", i), "names no role", listed("one of ", roles),
 					plain.Quote(name.Text), near)
 			}
@@ -617,9 +631,11 @@ func (l *linter) review(n *node, roles []string) {
 	switch veto := agree.Child("veto"); {
 	case int(approvals) > len(seats):
 		l.node(n, "agree-unreachable", "review.agree.approvals", "can never be reached by these reviewers",
-			fmt.Sprintf("at most %d", len(seats)), fmt.Sprint(approvals), fmt.Sprintf("approvals: %d", max(len(seats), 1)))
+			fmt.Sprintf("at most %d", len(seats)), fmt.Sprint(approvals),
+			fmt.Sprintf("approvals: %d", max(len(seats), 1)))
 	case veto != nil && veto.Text == "100":
-		l.node(n, "agree-unreachable", "review.agree.veto", "every score rejects", "less than 100", veto.Text, "veto: 40")
+		l.node(n, "agree-unreachable", "review.agree.veto", "every score rejects", "less than 100", veto.Text,
+			"veto: 40")
 	}
 }
 
@@ -629,7 +645,8 @@ func slip(a, b string) bool { return len(a) > 3 && len(a)-len(b) < 2 && len(b)-l
 func referenceIn(f *file, n *document.Node, path, text, where string) plan.Finding {
 	return plan.Finding{
 		Code: "reference-in-run", File: f.Name, Line: int(n.Line), Path: path, Message: where + " holds no references",
-		Expected: "the same text in every rendering; values reach a command line in WF_CONTEXT", Found: plain.Quote(text),
-		Example: "run: sh test.sh",
+		Expected: "the same text in every rendering; values reach a command line in WF_CONTEXT",
+		Found:    plain.Quote(text),
+		Example:  "run: sh test.sh",
 	}
 }

@@ -264,7 +264,8 @@ func (l *loader) file(src Source) (*file, error) {
 	}
 	if len(fs) == 0 {
 		if err := decode(root, &f.head); err != nil {
-			fs = plan.Findings{{Code: "bad-value", File: f.Name, Line: int(root.Line), Message: plain.Line(err.Error())}}
+			fs = plan.Findings{{Code: "bad-value", File: f.Name, Line: int(root.Line),
+				Message: plain.Line(err.Error())}}
 		}
 	}
 	if len(fs) > 0 {
@@ -323,8 +324,10 @@ func (f *file) kinds(list *document.Node, path string) (fs plan.Findings) {
 		}
 		if len(is) != 1 && n.Kind == document.Object {
 			fs = append(fs, plan.Finding{
-				Code: "bad-value", Line: int(n.Line), Path: at, Message: "is neither a task, a group nor another workflow",
-				Expected: "one of id, group, use", Found: cmp.Or(strings.Join(is, " and "), "none"), Example: "id: DEV-1",
+				Code: "bad-value", Line: int(n.Line), Path: at,
+				Message:  "is neither a task, a group nor another workflow",
+				Expected: "one of id, group, use", Found: cmp.Or(strings.Join(is, " and "), "none"),
+				Example: "id: DEV-1",
 			})
 		}
 		fs = append(fs, f.kinds(n.Child("tasks"), at+".tasks")...)
@@ -372,7 +375,8 @@ func (w *Workflow) take(f *file) {
 			switch {
 			case same < 0:
 				w.criteria = append(w.criteria, rootCriterion{c, []*file{f}})
-			case w.criteria[same].raw.Child("statement").Text != c.Child("statement").Text || w.criteria[same].files[0] == f:
+			case w.criteria[same].raw.Child("statement").Text != c.Child("statement").Text ||
+				w.criteria[same].files[0] == f:
 				w.differs(f, "criteria", strconv.Itoa(i))
 			default:
 				w.criteria[same].files = append(w.criteria[same].files, f)

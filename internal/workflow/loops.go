@@ -114,7 +114,8 @@ func (x *expander) each(n *node, e *env, parent *inst, on, fresh bool) []*inst {
 	}
 	items := x.those(n, list, e)
 	if most := x.bound(n, e); most > 0 && len(items) > most {
-		x.find(n, "too-many", field, "the list is too long", fmt.Sprintf("at most %d", most), fmt.Sprint(len(items)), "")
+		x.find(n, "too-many", field, "the list is too long", fmt.Sprintf("at most %d", most), fmt.Sprint(len(items)),
+			"")
 		return nil
 	}
 	if !n.group() {
@@ -235,7 +236,8 @@ func (x *expander) repeat(n *node, e *env, parent *inst, on, fresh bool) []*inst
 			known--
 		}
 		if known = min(known, most); !done && x.fill.Round > most && x.content() != nil {
-			x.ask = fmt.Sprintf("%s had its %d rounds, and %s of %s does not say that it is enough. Go on as it is?", goal.id,
+			x.ask = fmt.Sprintf("%s had its %d rounds, and %s of %s does not say that it is enough. Go on as it is?",
+				goal.id,
 				most,
 				x.fill.file, x.fill.source)
 			next = false

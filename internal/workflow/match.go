@@ -34,7 +34,8 @@ func shape(id string, e *env) []hole {
 		if known && scalar {
 			text += s
 		} else {
-			out = append(out, hole{text: text, digits: ref == roundName || ref == prevName || strings.HasSuffix(ref, ".n")})
+			out = append(out, hole{text: text, digits: ref == roundName || ref == prevName ||
+				strings.HasSuffix(ref, ".n")})
 			text = ""
 		}
 		id = id[at[1]:]

@@ -20,8 +20,8 @@ import (
 
 // Rendering is what a workflow comes to so far.
 type Rendering struct {
-	// Text is a plan in canonical JSON, as plandoc.Parse reads it. That of a fill has the GOAL as its root, and below it
-	// the tasks that are new: none where a list is empty or the rounds are over.
+	// Text is a plan in canonical JSON, as plandoc.Parse reads it. That of a fill has the GOAL as its root, and below
+	// it the tasks that are new: none where a list is empty or the rounds are over.
 	Text  []byte
 	Fills []Fill // of the GOALs that are left open, in the order of the text
 	// Ask is a question for a person, before the plan goes on: the rounds of a repeat are used up. "" if there is none.
@@ -337,7 +337,8 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 	var d taskDoc
 	if err := decode(&filled, &d); err != nil {
 		if x.mode == asFar {
-			x.find(i.node, "wrong-type", "", "a reference brings in a value of another type", "", plain.Line(err.Error()), "")
+			x.find(i.node, "wrong-type", "", "a reference brings in a value of another type", "",
+				plain.Line(err.Error()), "")
 			return nil
 		}
 		// A sample is of the type that it happens to be.
@@ -494,7 +495,8 @@ func (w *Workflow) expands(i *inst) []string {
 func (x *expander) check(t *plan.Task, d *taskDoc) *plan.Task {
 	r := d.Review
 	c := &plan.Task{
-		TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " + string(t.TaskID), ParentTaskID: t.ParentTaskID,
+		TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " + string(t.TaskID),
+		ParentTaskID:       t.ParentTaskID,
 		ReviewTargetTaskID: t.TaskID, ReviewOutputSpec: plan.ReviewOutput,
 		Reviewers: r.By, MinScore: r.MinScore, MaxRounds: r.MaxRounds, OnExhausted: r.OnExhausted, Agree: r.Agree,
 	}

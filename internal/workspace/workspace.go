@@ -332,7 +332,8 @@ func (w *Workspace) stage(ctx context.Context, index string, paths, gone []strin
 	if len(paths) == 0 {
 		return nil
 	}
-	_, err := w.git(ctx, index, strings.NewReader(strings.Join(paths, "\x00")+"\x00"), "update-index", "--add", "--remove",
+	_, err := w.git(ctx, index, strings.NewReader(strings.Join(paths, "\x00")+"\x00"), "update-index", "--add",
+		"--remove",
 		"--replace", "-z", "--stdin")
 	return err
 }
