@@ -81,7 +81,8 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 		if store != nil && !c.IsSet("check") && !c.Bool("no-check") {
 			line, proposed, from := ownCheck(store.WorkTree())
 			if o.Check = line; proposed != "" && !chosen.Own() && !e.json {
-				fmt.Fprintf(e.stderr, "note: %s names another check: --check %s takes it\n", from, shell.Quote(plain.Line(proposed)))
+				fmt.Fprintf(e.stderr, "note: %s names another check: --check %s takes it\n", from,
+					shell.Quote(plain.Line(proposed)))
 			}
 		}
 		i := exchange.Read(src.fsys, chosen, o)
@@ -106,7 +107,8 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 // what would do.
 func (e *env) planUnknown(c *cli.Context, file string, data []byte, findings plan.Findings) error {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
-		return fault.Usage("git wf plan --schema prints the form of a plan; git wf plan --help says what can be read", "%w",
+		return fault.Usage("git wf plan --schema prints the form of a plan; git wf plan --help says what can be read",
+			"%w",
 			findings)
 	}
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
@@ -130,7 +132,8 @@ func (e *env) planUnknown(c *cli.Context, file string, data []byte, findings pla
 				headings++
 			}
 		}
-		return fault.Usage("git wf plan -f FILE --planner AGENT has an agent plan it; or mark its tasks with boxes (- [ ]), or its head with git-wf: plan (docs/import.md)",
+		return fault.Usage("git wf plan -f FILE --planner AGENT has an agent plan it; or mark its tasks with "+
+			"boxes (- [ ]), or its head with git-wf: plan (docs/import.md)",
 			"%s has no tasks that could be read: %s below %s, but no box and no task with a status", fileWord(file),
 			plain.Count(lines, "line"), plain.Count(headings, "heading"))
 	})
@@ -203,7 +206,8 @@ func (p printer) chooseSource(c *cli.Context, found []exchange.Found, findings p
 		return exchange.Found{}, fault.Usage("git wf plan --help says what can be read", "%w", findings)
 	case len(found) == 0:
 		return exchange.Found{},
-			fault.Usage("git wf plan -f PATH, with the path of a session, tasks.json, tasks.md, issues.jsonl or Markdown",
+			fault.Usage("git wf plan -f PATH, with the path of a session, tasks.json, tasks.md, issues.jsonl or "+
+				"Markdown",
 				"there is no plan to read")
 	case len(fit) == 0:
 		return exchange.Found{}, fault.Usage("git wf plan --list shows what there is",
@@ -261,7 +265,8 @@ func (e *env) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) 
 	case i.Plan == nil:
 		return nil, fault.Usage("mend what is said above; nothing was written", "%w", i.Findings)
 	case loss:
-		return nil, fault.Usage("mend what is said above, or take what could be read with --partial; nothing was written",
+		return nil, fault.Usage("mend what is said above, or take what could be read with --partial; nothing was "+
+			"written",
 			"%w", i.Findings)
 	}
 	for _, f := range i.Findings {
@@ -274,7 +279,8 @@ func (e *env) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) 
 		fmt.Fprintf(e.stderr, "warning: %d of %s are in no task and not in the plan's own text:\n", n,
 			plain.Count(i.Lines, "line"))
 		printSome(e.stderr, i.Homeless, 10, "  and %d more (--dry-run --json lists them)\n", func(l exchange.Line) {
-			fmt.Fprintf(e.stderr, "  %s:%d: %s\n", plain.Line(l.File), l.No, clip(plain.Line(strings.TrimSpace(l.Text)), 80))
+			fmt.Fprintf(e.stderr, "  %s:%d: %s\n", plain.Line(l.File), l.No,
+				clip(plain.Line(strings.TrimSpace(l.Text)), 80))
 		})
 	}
 	return i.Draft()
@@ -404,7 +410,8 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 	if len(p.RedFirst()) > 0 { // of an own plan: an import has changes alone
 		if fresh := eng.Untrusted(d.Plan); len(fresh) > 0 {
 			e.showLines(fresh, "not trusted on this machine")
-			return fault.Waiting("git wf plan -f PATH --output plan.yaml, read its lines, then git wf plan -f plan.yaml",
+			return fault.Waiting("git wf plan -f PATH --output plan.yaml, read its lines, then git wf plan -f "+
+				"plan.yaml",
 				"the plan's criteria can't be tried before somebody trusts their command lines; nothing was written")
 		}
 		green, err := e.redFirst(c, eng, d)
@@ -436,7 +443,8 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 		return e.makePlan(c, store, eng, id)
 	}
 	if !grafted {
-		fmt.Fprintf(e.stdout, "%s: plan %s is a candidate that the review rejected (git wf show PLAN-1 --review)\n", r.PlanID,
+		fmt.Fprintf(e.stdout, "%s: plan %s is a candidate that the review rejected (git wf show PLAN-1 --review)\n",
+			r.PlanID,
 			r.Version)
 		fmt.Fprintln(e.stdout, "next: git wf plan --edit")
 		return errWaiting

@@ -25,7 +25,8 @@ var manifests = []struct {
 
 var (
 	testTarget = pattern.Compile(`(?m)^test\s*:(?:[^=]|$)`)
-	testWords  = pattern.Compile("`((?:npm|pnpm|yarn|bun|go|cargo|make|just|pytest|python3?|uv|poetry|mvn|gradle|\\./gradlew|dotnet|mix|bundle|rake|tox|nox)\\b[^`\\n]*\\b(?:test|check|pytest|rspec|verify)\\b[^`\\n]*)`")
+	testWords  = pattern.Compile("`((?:npm|pnpm|yarn|bun|go|cargo|make|just|pytest|python3?|uv|poetry|mvn|gradle|" +
+		"\\./gradlew|dotnet|mix|bundle|rake|tox|nox)\\b[^`\\n]*\\b(?:test|check|pytest|rspec|verify)\\b[^`\\n]*)`")
 )
 
 func hasTestScript(text string) bool {

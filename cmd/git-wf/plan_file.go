@@ -42,15 +42,18 @@ func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	case kind == aSentence:
 		return e.planWords(c, store, eng, file, data)
 	case c.IsSet("attach"):
-		return usage("--attach belongs to what an agent is to plan; in a plan of one's own, a task's requires says which files it needs")
+		return usage("--attach belongs to what an agent is to plan; in a plan of one's own, a task's requires " +
+			"says which files it needs")
 	}
 	data = exchange.Inner(data)
 	d, err := draft(file, data, eng.Policy.Floors)
 	if err != nil {
-		return mendFile(err, "mend "+fileWord(file)+" and try it: git wf plan -f FILE --dry-run; git wf plan --schema prints the form")
+		return mendFile(err, "mend "+fileWord(file)+" and try it: git wf plan -f FILE --dry-run; git wf plan "+
+			"--schema prints the form")
 	}
 	if err := beginType(c, eng, d); err != nil {
-		return mendFile(err, "mend "+fileWord(file)+", or leave out --type; docs/sessions.md says what each type demands")
+		return mendFile(err, "mend "+fileWord(file)+", or leave out --type; docs/sessions.md says what each type "+
+			"demands")
 	}
 	if c.Bool("dry-run") {
 		return e.dryRun(c, eng, d, planFromFile)
@@ -67,7 +70,8 @@ const (
 	aForeign         // another system's tasks, or a text that may hold some
 )
 
-var planKey = pattern.Compile(`(?m)^\s*(- )?"?(schema_version|plan_id|title|top_task|task_id|tasks|config|root_task_id|root_acceptance_criteria|final_deliverable_spec)"?\s*:`)
+var planKey = pattern.Compile(`(?m)^\s*(- )?"?(schema_version|plan_id|title|top_task|task_id|tasks|config` +
+	`|root_task_id|root_acceptance_criteria|final_deliverable_spec)"?\s*:`)
 
 // kindOf says what a file holds, by its name or else by its text.
 func kindOf(file string, data []byte) int {

@@ -454,18 +454,22 @@ func contractText(role contract.Role, writes bool) string {
 		fmt.Fprintf(&b, "\n%s\n\n```json\n%s```\n", resultMeans(result), contract.Example(role, result))
 	}
 	if role == contract.RoleAction || role == contract.RoleCheck {
-		fmt.Fprintf(&b, "\nWith it you may leave notes for whoever works on this plan later: `\"notes\": [{\"category\": \"learnings\", \"text\": \"...\"}]`, the category one of %s.\n",
+		fmt.Fprintf(&b, "\nWith it you may leave notes for whoever works on this plan later: `\"notes\": "+
+			"[{\"category\": \"learnings\", \"text\": \"...\"}]`, the category one of %s.\n",
 			strings.Join(plan.Note{}.Categories(), ", "))
 	}
 	if role == contract.RoleAction {
-		b.WriteString("What is wrong with the work of another task goes into `\"concerns\": [{\"task_id\": \"...\", \"text\": \"...\"}]`.\n")
+		b.WriteString("What is wrong with the work of another task goes into `\"concerns\": [{\"task_id\": \"...\", " +
+			"\"text\": \"...\"}]`.\n")
 	}
 	switch {
 	case role.Usual() != contract.Artifact:
 	case writes:
-		b.WriteString("\nFiles that you write to the directory for the deliverable need not be in `files`, which may then be left out.\n")
+		b.WriteString("\nFiles that you write to the directory for the deliverable need not be in `files`, which may " +
+			"then be left out.\n")
 	default:
-		b.WriteString("\nEvery file of the deliverable is in `files`, with its whole content; `encoding` is `base64` for what is no text.\n")
+		b.WriteString("\nEvery file of the deliverable is in `files`, with its whole content; `encoding` is `base64` " +
+			"for what is no text.\n")
 	}
 	return b.String()
 }

@@ -17,10 +17,11 @@ import (
 // Wait is why an open task is not done yet, and what helps. State.Reason is what the plan alone knows; Wait adds what
 // depends on the repository: agents, trust, questions, claims.
 type Wait struct {
-	Task      plan.TaskID     `json:"task_id"`
-	Status    plan.Status     `json:"status"`
-	Text      string          `json:"text"`
-	Chain     []plan.TaskID   `json:"chain,omitempty"`     // the task that it waits for, the one that this one needs, ...
+	Task   plan.TaskID `json:"task_id"`
+	Status plan.Status `json:"status"`
+	Text   string      `json:"text"`
+	// the task that it waits for, the one that this one needs, ...
+	Chain     []plan.TaskID   `json:"chain,omitempty"`
 	Command   string          `json:"command,omitempty"`   // that helps, at the end of the chain
 	Stuck     bool            `json:"stuck"`               // it can't go on without a person
 	Act       string          `json:"-"`                   // the kind of Command: one of the constants Act...

@@ -199,7 +199,8 @@ func (a *assembler) task(it *item) *plan.Task {
 		return t
 	}
 	if stateOf(it.word) == unknown {
-		a.note("unknown-status", it.file, it.line, fmt.Sprintf("%s has the status %q, which nobody here knows; taken as open",
+		a.note("unknown-status", it.file, it.line, fmt.Sprintf("%s has the status %q, which nobody here knows; "+
+			"taken as open",
 			it.source, it.word))
 	}
 	t.EstimatedPersonDays = it.days

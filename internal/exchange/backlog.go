@@ -73,7 +73,8 @@ func (r *reader) backlog(f Found) (*source, *plan.Plan) {
 		}
 		if it.parent = "milestone " + name; !hasSource(src, it.parent) {
 			title := firstText(names[strings.ToLower(name)], name)
-			src.items = append(src.items, &item{source: it.parent, wish: name, title: title, heading: true, file: it.file})
+			src.items = append(src.items, &item{source: it.parent, wish: name, title: title, heading: true,
+				file: it.file})
 		}
 	}
 	return src, nil
@@ -109,7 +110,8 @@ func (r *reader) backlogTask(file string, doc *object, whole *outline.Node) *ite
 			section = n.Text
 		} else if n.Boxed && acHeading.Get().MatchString(bare(section)) {
 			text := backlogMark.Get().ReplaceAllString(n.Text, "")
-			if more := n.Below(func(*outline.Node) bool { return false }); more != "" && !strings.HasPrefix(more, "<!--") {
+			if more := n.Below(func(*outline.Node) bool { return false }); more != "" &&
+				!strings.HasPrefix(more, "<!--") {
 				text += "\n" + more
 			}
 			it.criteria = append(it.criteria, text)

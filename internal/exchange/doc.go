@@ -16,6 +16,6 @@
 //     only deserves to be known is a note. What was assumed is counted.
 //
 // It does not own what a legal plan is (internal/plan), how Markdown is cut up (internal/outline), git wf's own forms
-// (internal/plandoc), or how files are found on a disk: it reads an fs.FS, and the caller sees to it that nothing outside
-// of it can be reached. It runs nothing. docs/import.md says what becomes of each system's fields.
+// (internal/plandoc), or how files are found on a disk: it reads an fs.FS, and the caller sees to it that nothing
+// outside of it can be reached. It runs nothing. docs/import.md says what becomes of each system's fields.
 package exchange

@@ -8,8 +8,8 @@ import (
 	"gitwf/internal/plandoc"
 )
 
-// Draft is a plan that was read as a plan file in YAML, or in JSON where it has characters that YAML can't hold. It fails
-// with Findings if the plan does not fit the form of a plan file, which no plan of Read does.
+// Draft is a plan that was read as a plan file in YAML, or in JSON where it has characters that YAML can't hold. It
+// fails with Findings if the plan does not fit the form of a plan file, which no plan of Read does.
 func (i *Imported) Draft() ([]byte, error) {
 	data, err := plandoc.Encode(i.Plan)
 	if err != nil {

@@ -27,7 +27,8 @@ func Find(fsys fs.FS, name string) ([]Found, plan.Findings) {
 	return r.findDir(name, 0), r.findings
 }
 
-// Known reports whether a file holds a plan of some system, and whether that is git wf's own form. name is its base name.
+// Known reports whether a file holds a plan of some system, and whether that is git wf's own form. name is its base
+// name.
 func Known(name string, data []byte) (known, own bool) {
 	if !fs.ValidPath(name) || len(data) == 0 {
 		return false, false
@@ -37,7 +38,8 @@ func Known(name string, data []byte) (known, own bool) {
 }
 
 // rootFiles are what people call their plans at the top of a repository.
-var rootFiles = pattern.Compile(`(?i)^(?:todo|tasks?|roadmap|plan|dev_?plan|implementation[_-]?plan)s?\.(?:md|markdown)$`)
+var rootFiles = pattern.Compile(`(?i)^(?:todo|tasks?|roadmap|plan|dev_?plan|implementation[_-]?plan)s?\.(?:md` +
+	`|markdown)$`)
 
 // findDir tries the shapes of a directory, the most certain first.
 func (r *reader) findDir(dir string, depth int) []Found {
@@ -117,7 +119,8 @@ func (r *reader) sessions(dir string, names []string) []Found {
 			found = append(found, Found{formatCCW, sub, n})
 		case strings.HasPrefix(n, "WFS-"):
 			if _, err := fs.Stat(r.fsys, sub); err != nil {
-				r.find("unreadable", sub, 0, "can't be read: "+reason(err), "a directory inside the one that is imported", "")
+				r.find("unreadable", sub, 0, "can't be read: "+reason(err),
+					"a directory inside the one that is imported", "")
 			}
 		}
 	}

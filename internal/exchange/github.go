@@ -58,7 +58,8 @@ func (r *reader) issue(file string, doc *object, i int, src *source) {
 	if milestone := firstText(doc.object("milestone").get("title")); milestone != "" {
 		it.parent = "milestone " + milestone
 		if !hasSource(src, it.parent) {
-			src.items = append(src.items, &item{source: it.parent, title: milestone, heading: true, file: file, line: doc.line})
+			src.items = append(src.items, &item{source: it.parent, title: milestone, heading: true, file: file,
+				line: doc.line})
 		}
 	}
 }

@@ -23,7 +23,8 @@ func newGraph(r *reader, items []*item) *graph {
 	folded := make(map[string]*item, len(items))
 	for _, it := range items {
 		if len(g.items) == maxItems {
-			r.find("too-many", it.file, it.line, "has too many tasks; the rest is left out", fmt.Sprintf("at most %d", maxItems),
+			r.find("too-many", it.file, it.line, "has too many tasks; the rest is left out",
+				fmt.Sprintf("at most %d", maxItems),
 				fmt.Sprint(len(items)))
 			break
 		}
@@ -95,13 +96,15 @@ func (g *graph) references() {
 		var deps []string
 		for _, d := range it.deps {
 			if g.doubled[strings.ToLower(d)] && !slices.Contains(it.soft, d) {
-				g.find("duplicate-id", it.file, it.line, it.source+" depends on an id that several tasks have", "an id of its own",
+				g.find("duplicate-id", it.file, it.line, it.source+" depends on an id that several tasks have",
+					"an id of its own",
 					d)
 			}
 			switch {
 			case slices.Contains(deps, d):
 			case d == it.source:
-				g.find("cycle", it.file, it.line, it.source+" depends on itself; taken as if it did not", "another task", d)
+				g.find("cycle", it.file, it.line, it.source+" depends on itself; taken as if it did not",
+					"another task", d)
 			case g.by[d] == nil:
 				report(it, "unknown-dependency", "depends on a task that is not there; taken as if it did not", d)
 			default:
@@ -126,7 +129,8 @@ func (g *graph) parents() {
 		}
 		if at != nil && sound[at] == 0 { // on the path: a circle
 			last := path[len(path)-1]
-			g.find("parent-cycle", last.file, last.line, last.source+" is below itself; taken as a task without a parent",
+			g.find("parent-cycle", last.file, last.line, last.source+" is below itself; taken as a task without a "+
+				"parent",
 				"parents without a circle", g.chain(path, at))
 			last.parent = ""
 		}
@@ -137,7 +141,8 @@ func (g *graph) parents() {
 				level = sound[above] + 1
 			}
 			if level > maxLevels {
-				g.note("too-deep", p.file, p.line, fmt.Sprintf("%s is more than %d levels deep; taken as a task without a parent",
+				g.note("too-deep", p.file, p.line, fmt.Sprintf("%s is more than %d levels deep; taken as a task "+
+					"without a parent",
 					p.source, maxLevels))
 				p.parent, level = "", 1
 			}

@@ -53,14 +53,19 @@ const (
 )
 
 var stateWords = map[string]state{
-	"completed": over, "complete": over, "done": over, "closed": over, "verified": over, "finished": over, "resolved": over,
-	"x": over, "✓": over, "✔": over, "✅": over, "approved": over, "merged": over, "validated": over, "shipped": over, "已完成": over, "完成": over,
+	"completed": over, "complete": over, "done": over, "closed": over, "verified": over, "finished": over,
+	"resolved": over,
+	"x":        over, "✓": over, "✔": over, "✅": over, "approved": over, "merged": over, "validated": over,
+	"shipped": over,
+	"已完成":     over, "完成": over,
 	"cancelled": over, "canceled": over, "wontfix": over, "won't do": over, "skipped": over, "obsolete": over,
 	"not_planned": over, "archived": over, "tombstone": over, "rejected": over, "已取消": over,
-	"": todo, "todo": todo, "to do": todo, "open": todo, "pending": todo, "backlog": todo, "ready": todo, "planned": todo,
+	"": todo, "todo": todo, "to do": todo, "open": todo, "pending": todo, "backlog": todo, "ready": todo,
+	"planned":     todo,
 	"not started": todo, "deferred": todo, "on hold": todo, "blocked": todo, "failed": todo, "draft": todo, "new": todo,
-	"active": todo, "in progress": todo, "inprogress": todo, "doing": todo, "wip": todo, "review": todo, "in review": todo,
-	"started": todo, "hooked": todo, "container": todo, "pinned": todo, "icebox": todo, "待办": todo, "进行中": todo,
+	"active": todo, "in progress": todo, "inprogress": todo, "doing": todo, "wip": todo, "review": todo,
+	"in review": todo,
+	"started":   todo, "hooked": todo, "container": todo, "pinned": todo, "icebox": todo, "待办": todo, "进行中": todo,
 	"~": todo, "/": todo, ">": todo, "-": todo, "!": todo, "?": todo, ".": todo, "*": todo,
 }
 
@@ -101,7 +106,8 @@ func pathsIn(text string) []string {
 		}
 		word = strings.TrimRight(word, ".,;:)")
 		dir := strings.HasSuffix(word, "/") && strings.Count(word, "/") > 0 && (quoted || strings.Count(word, "/") > 1)
-		if !dir && !fileName.Get().MatchString(strings.TrimPrefix(word, "./")) || !quoted && !strings.Contains(word, "/") {
+		if !dir && !fileName.Get().MatchString(strings.TrimPrefix(word, "./")) || !quoted &&
+			!strings.Contains(word, "/") {
 			continue
 		}
 		if p := repositoryPath(word); p != "" && plausible(p) {
@@ -113,8 +119,8 @@ func pathsIn(text string) []string {
 
 var middle = pattern.Compile(`(?i)\.(?:js|ts|net|io|com|org|py|md)$`)
 
-// plausible reports whether a word is more likely a path than two names with a slash between them ("Node.js/Next.js"), a
-// name of a package, or an address.
+// plausible reports whether a word is more likely a path than two names with a slash between them ("Node.js/Next.js"),
+// a name of a package, or an address.
 func plausible(p string) bool {
 	parts := strings.Split(p, "/")
 	for _, part := range parts[:len(parts)-1] {
@@ -127,10 +133,13 @@ func plausible(p string) bool {
 }
 
 // dotted is a call, a field or a domain rather than a file: fs.readFile, next.config, example.com.
-var dotted = pattern.Compile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(?:com|org|net|io|dev|[a-z]+[A-Z]\w*|length|data|status|error|id|name|value|state|props|current|default|exports?|log|get|post|put|delete|env|body|user|map|filter|now|parse|stringify)$`)
+var dotted = pattern.Compile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\.(?:com|org|net|io|dev|[a-z]+[A-Z]\w*|length|data` +
+	`|status|error|id|name|value|state|props|current|default|exports?|log|get|post|put|delete|env|body|user|map` +
+	`|filter|now|parse|stringify)$`)
 
-// repositoryPath is what a source calls a file, as a path or a pattern of a change; "" if it can't be one. Places in the
-// file ("login.ts:handle:75-120") and remarks ("(new)") are cut off. Brackets and braces are characters like others.
+// repositoryPath is what a source calls a file, as a path or a pattern of a change; "" if it can't be one. Places in
+// the file ("login.ts:handle:75-120") and remarks ("(new)") are cut off. Brackets and braces are characters like
+// others.
 func repositoryPath(s string) string {
 	s = strings.TrimSpace(strings.Trim(strings.TrimSpace(s), "`'\""))
 	for _, end := range []string{" (", " - ", ":"} {

@@ -154,9 +154,10 @@ const noComments = "JSON has no comments, and no comma behind the last item"
 
 // mended says what came of a fault.
 var mended = map[document.Problem]struct{ code, text string }{
-	document.Comment:       {"json-comments", noComments + "; read without them"},
-	document.DuplicateKey:  {"duplicate-key", "has a field twice in one object; the first counts"},
-	document.TooManyFields: {"too-many", fmt.Sprintf("has more than %d fields in an object; left out", jsonLimits.Fields)},
+	document.Comment:      {"json-comments", noComments + "; read without them"},
+	document.DuplicateKey: {"duplicate-key", "has a field twice in one object; the first counts"},
+	document.TooManyFields: {"too-many", fmt.Sprintf("has more than %d fields in an object; left out",
+		jsonLimits.Fields)},
 	document.TooDeep: {
 		"too-deep", fmt.Sprintf("is nested more than %d levels deep; what is below is left out", jsonLimits.Depth),
 	},

@@ -115,7 +115,8 @@ func requirementsOf(whole *outline.Node) map[string]string {
 			}
 			count++
 			no, text := m[1]+"."+reference.Get().FindString(below.Source), below.Text
-			if marked := kiroID.Get().FindStringSubmatch(text); marked != nil && strings.HasPrefix(marked[1], m[1]+".") {
+			if marked := kiroID.Get().FindStringSubmatch(text); marked != nil &&
+				strings.HasPrefix(marked[1], m[1]+".") {
 				no, text = marked[1], marked[2]
 			} else if !strings.HasPrefix(strings.TrimSpace(below.Source), reference.Get().FindString(below.Source)) ||
 				strings.HasSuffix(no, ".") {

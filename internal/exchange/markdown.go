@@ -208,7 +208,8 @@ func (r *reader) beside(src *source, dir string, names ...string) map[string]*ou
 		texts[name] = whole
 		text = strings.TrimSpace(text)
 		if len(src.top)+len(text) > maxTopTask {
-			r.note("long-document", file, 0, "is too long for the plan's own text; it stays where it is, for who does a task")
+			r.note("long-document", file, 0, "is too long for the plan's own text; it stays where it is, for who "+
+				"does a task")
 			src.top = strings.TrimSpace(src.top + "\n\nMore is in " + file + ".")
 			continue
 		}
@@ -224,7 +225,8 @@ func (r *reader) front(lines []outline.Line) *object {
 	o := &object{line: 1, fields: map[string]any{}}
 	for _, l := range lines {
 		b.WriteString(l.Text + "\n")
-		if key, value, ok := strings.Cut(l.Text, ":"); ok && !strings.HasPrefix(key, " ") && !strings.HasPrefix(key, "#") {
+		if key, value, ok := strings.Cut(l.Text, ":"); ok && !strings.HasPrefix(key, " ") &&
+			!strings.HasPrefix(key, "#") {
 			o.fields[strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), `'"`)
 		}
 	}
@@ -240,7 +242,8 @@ func isTask(o *object) bool { return o.has("task_id") }
 
 func isOwnPlan(o *object) bool {
 	first, _ := firstOf(o.list("tasks")).(*object)
-	return o.has("schema_version") || o.has("root_task_id") || isTask(first) || o.object("plan").has("schema_version") ||
+	return o.has("schema_version") || o.has("root_task_id") || isTask(first) ||
+		o.object("plan").has("schema_version") ||
 		o.has("tasks") && !first.has("id") && (o.has("title") || o.has("top_task") || o.has("root_acceptance_criteria"))
 }
 

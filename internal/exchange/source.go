@@ -45,8 +45,9 @@ func (r *reader) find(code, file string, line int, message, expected, found stri
 		r.cut++
 		return
 	}
-	r.findings = append(r.findings, plan.Finding{Code: code, File: file, Line: line, Message: message, Expected: expected,
-		Found: clipText(plain.Line(found), 120)})
+	r.findings = append(r.findings, plan.Finding{Code: code, File: file, Line: line, Message: message,
+		Expected: expected,
+		Found:    clipText(plain.Line(found), 120)})
 }
 
 func (r *reader) note(code, file string, line int, message string) {
@@ -188,7 +189,8 @@ func (r *reader) list(dir string) []string {
 		key := relpath.Fold(name)
 		if first, taken := folded[key]; taken {
 			r.find("case", path.Join(dir, name), 0,
-				"differs from "+first+" only in its case, and is one file with it elsewhere; left out", "a name of its own", name)
+				"differs from "+first+" only in its case, and is one file with it elsewhere; left out",
+				"a name of its own", name)
 			continue
 		}
 		folded[key] = name

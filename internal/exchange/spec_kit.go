@@ -14,13 +14,14 @@ var (
 	specKitID   = pattern.Compile(`^[*_~\[\x60]*(T-?[0-9]{3,}[a-zA-Z]?(?:\.[0-9]+)*)[*_~\]\x60]*\s*[:.)—–-]?\s*(.*)$`)
 	taskTag     = pattern.Compile(`^[\s*]*\[([^\]]{1,40})\][\s*]*`)
 	phaseNo     = pattern.Compile(`(?i)^phase\s+([0-9]+(?:\.[0-9]+)?)\b`)
-	waitsFor    = pattern.Compile(`(?i)\b(?:depends on|requires|after|blocked by)\b[:\s]*((?:T[0-9]{3,}(?:\s*(?:,|and|&)\s*)?)+)`)
-	taskRef     = pattern.Compile(`T[0-9]{3,}`)
-	listTitle   = pattern.Compile(`(?i)^(?:implementation )?tasks?(?: list)?\s*(?:[:：—–-]\s*|$)`)
-	wanted      = pattern.Compile(`(?im)^\s*(?:[-*+]\s+)?\**(?:independent test|checkpoint)\**\s*[:：]\**\s*(.+)$`)
-	storyHead   = pattern.Compile(`(?i)user stor|\bUS[0-9]+\b`)
-	groundHead  = pattern.Compile(`(?i)setup|foundation|prerequisite|blocking|infrastructure`)
-	lastHead    = pattern.Compile(`(?i)polish|final|cross-cutting|cleanup|release`)
+	waitsFor    = pattern.Compile(`(?i)\b(?:depends on|requires|after|blocked by)\b[:\s]*((?:T[0-9]{3,}(?:\s*(?:,` +
+		`|and|&)\s*)?)+)`)
+	taskRef    = pattern.Compile(`T[0-9]{3,}`)
+	listTitle  = pattern.Compile(`(?i)^(?:implementation )?tasks?(?: list)?\s*(?:[:：—–-]\s*|$)`)
+	wanted     = pattern.Compile(`(?im)^\s*(?:[-*+]\s+)?\**(?:independent test|checkpoint)\**\s*[:：]\**\s*(.+)$`)
+	storyHead  = pattern.Compile(`(?i)user stor|\bUS[0-9]+\b`)
+	groundHead = pattern.Compile(`(?i)setup|foundation|prerequisite|blocking|infrastructure`)
+	lastHead   = pattern.Compile(`(?i)polish|final|cross-cutting|cleanup|release`)
 )
 
 func isSpecKit(_ *reader, _, text string) bool { return specKitLine.Get().MatchString(text) }

@@ -60,7 +60,8 @@ func JSON(s Snapshot) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(jsonExport{s.plan().PlanID, s.plan().Title, s.State.SessionStatus(), json.RawMessage(data), s.lines()})
+	return encode(jsonExport{s.plan().PlanID, s.plan().Title, s.State.SessionStatus(), json.RawMessage(data),
+		s.lines()})
 }
 
 // Inner is the plan in what JSON wrote, or the text itself, where that is something else.
@@ -86,9 +87,11 @@ func CSV(s Snapshot) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	rows := [][]string{{
-		"task_id", "parent_task_id", "node_type", "title", "status", "reason", "depends_on", "estimated_person_days", "agent",
+		"task_id", "parent_task_id", "node_type", "title", "status", "reason", "depends_on", "estimated_person_days",
+		"agent",
 		"deliverable",
-		"acceptance_criteria", "active_artifact_id", "approved_artifact_id", "verdict", "imported_id", "imported_status",
+		"acceptance_criteria", "active_artifact_id", "approved_artifact_id", "verdict", "imported_id",
+		"imported_status",
 	}}
 	for _, l := range s.lines() {
 		estimate := ""
@@ -101,9 +104,11 @@ func CSV(s Snapshot) ([]byte, error) {
 		}
 		from := imported(l.task)
 		rows = append(rows, []string{
-			string(l.ID), string(l.Parent), string(l.NodeType), l.Title, string(l.Status), l.Reason, joined(l.DependsOn),
+			string(l.ID), string(l.Parent), string(l.NodeType), l.Title, string(l.Status), l.Reason,
+			joined(l.DependsOn),
 			estimate, l.task.Agent,
-			strings.Join(deliverables(l.task), "\n"), strings.Join(criteria, "\n"), l.Active, l.Approved, string(l.Verdict),
+			strings.Join(deliverables(l.task), "\n"), strings.Join(criteria, "\n"), l.Active, l.Approved,
+			string(l.Verdict),
 			textOf(from["id"]), textOf(from["status"]),
 		})
 	}
@@ -141,9 +146,9 @@ func deliverables(t *plan.Task) []string {
 	return out
 }
 
-// Markdown is the plan as milestones and tasks with status, acceptance and evidence (seed 4, "Dev Plan"), in git wf's own
-// Markdown. DONE there means that a version awaits review, or the word of who did it elsewhere; VERIFIED that one is
-// approved.
+// Markdown is the plan as milestones and tasks with status, acceptance and evidence (seed 4, "Dev Plan"), in git wf's
+// own Markdown. DONE there means that a version awaits review, or the word of who did it elsewhere; VERIFIED that one
+// is approved.
 func Markdown(s Snapshot) ([]byte, error) {
 	return plandoc.WriteMarkdown(s.plan(), func(id plan.TaskID) plandoc.Progress {
 		t := s.State.Tasks[id]

@@ -47,7 +47,8 @@ func (s Snapshot) todoList(tasks []*plan.TaskState) string {
 	for _, t := range kids[p.RootTaskID] {
 		list(t, 0)
 	}
-	b.WriteString("\n## Status Legend\n- `▸` = Container task (has subtasks)\n- `- [ ]` = Pending leaf task\n- `- [x]` = Completed leaf task\n")
+	b.WriteString("\n## Status Legend\n- `▸` = Container task (has subtasks)\n- `- [ ]` = Pending leaf task\n- `- " +
+		"[x]` = Completed leaf task\n")
 	if deepest < 2 {
 		b.WriteString("- Maximum 2 levels: Main tasks and subtasks only\n")
 	}

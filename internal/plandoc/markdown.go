@@ -17,11 +17,12 @@ import (
 const markdownHead = "git-wf: plan"
 
 var (
-	taskHeading = pattern.Compile(`^(?i:(milestone|goal|task|check|里程碑|任务)\s+)?((?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*)(?:\s*[:：]\s*(.*))?$`)
-	taskWord    = pattern.Compile(`^(?i:milestone|goal|task|check|里程碑|任务)\s`)
-	fieldItem   = pattern.Compile(`^(?i)(status|depends on|estimate|acceptance|evidence)\s*[:：]\s*(.*)$`)
-	statement   = pattern.Compile(`^([A-Za-z][A-Za-z0-9_.-]{0,63}):\s+(.*)$`)
-	amount      = pattern.Compile(`^([0-9]+(?:\.[0-9]+)?)\s*(d|h|w)[a-z]*$`)
+	taskHeading = pattern.Compile(`^(?i:(milestone|goal|task|check|里程碑` +
+		`|任务)\s+)?((?:[A-Z][A-Z0-9]*-)+[0-9]+(?:\.[0-9]+)*)(?:\s*[:：]\s*(.*))?$`)
+	taskWord  = pattern.Compile(`^(?i:milestone|goal|task|check|里程碑|任务)\s`)
+	fieldItem = pattern.Compile(`^(?i)(status|depends on|estimate|acceptance|evidence)\s*[:：]\s*(.*)$`)
+	statement = pattern.Compile(`^([A-Za-z][A-Za-z0-9_.-]{0,63}):\s+(.*)$`)
+	amount    = pattern.Compile(`^([0-9]+(?:\.[0-9]+)?)\s*(d|h|w)[a-z]*$`)
 )
 
 // taskFence opens the fields of a task that its heading and its list do not say, in YAML.

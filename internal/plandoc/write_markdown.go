@@ -17,8 +17,8 @@ import (
 // VERIFIED, and what shows it, "" for nothing.
 type Progress struct{ Status, Evidence string }
 
-// WriteMarkdown gives a plan in git wf's own Markdown: milestones and tasks with status, acceptance and evidence, and what
-// these do not say in YAML. Parse reads it back as the same plan, its planning tasks and grafts apart.
+// WriteMarkdown gives a plan in git wf's own Markdown: milestones and tasks with status, acceptance and evidence, and
+// what these do not say in YAML. Parse reads it back as the same plan, its planning tasks and grafts apart.
 func WriteMarkdown(p *plan.Plan, progress func(plan.TaskID) Progress) ([]byte, error) {
 	text, err := WriteYAML(p)
 	if err != nil {

@@ -15,7 +15,8 @@ const rawTail = 2 * MaxTail
 
 // escapeSequence matches what a terminal obeys: control sequences (colours, cursor), strings such as window titles with
 // their terminator, and short escapes.
-var escapeSequence = pattern.Compile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
+var escapeSequence = pattern.Compile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)` +
+	`|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
 
 // Printable returns output as text that can be shown and stored: valid UTF-8, with carriage returns as newlines, and
 // without anything that a terminal obeys (escape sequences, control characters, bidirectional marks). A run of bytes

@@ -20,17 +20,18 @@ type Detail struct {
 	Task
 	Spec *plan.Task `json:"task"`
 	export.Work
-	Questions   []export.Asked        `json:"questions"`
-	HandedIn    []plan.InputDocument  `json:"handed_in"`
-	Waivers     []plan.WaiverDocument `json:"waivers,omitempty"`
-	Seats       []Seat                `json:"seats,omitempty"`
-	Moves       []export.Move         `json:"decisions,omitempty"` // that it took, or that are about it, newest first
-	Notes       []plan.Note           `json:"notes,omitempty"`     // that came with its records
-	Consumers   []plan.TaskID         `json:"consumers"`
-	Feasibility []engine.Judgement    `json:"feasibility"`                // oldest first; of a task that makes plans, of each leaf
-	Assumed     *estimate.Estimate    `json:"assumed_estimate,omitempty"` // by the rule, where the plan gives none
-	LocalPath   string                `json:"tree_path"`                  // of the task's records in the plan's tree
-	Others      []string              `json:"records"`                    // below it, that nothing above shows
+	Questions []export.Asked        `json:"questions"`
+	HandedIn  []plan.InputDocument  `json:"handed_in"`
+	Waivers   []plan.WaiverDocument `json:"waivers,omitempty"`
+	Seats     []Seat                `json:"seats,omitempty"`
+	Moves     []export.Move         `json:"decisions,omitempty"` // that it took, or that are about it, newest first
+	Notes     []plan.Note           `json:"notes,omitempty"`     // that came with its records
+	Consumers []plan.TaskID         `json:"consumers"`
+	// oldest first; of a task that makes plans, of each leaf
+	Feasibility []engine.Judgement `json:"feasibility"`
+	Assumed     *estimate.Estimate `json:"assumed_estimate,omitempty"` // by the rule, where the plan gives none
+	LocalPath   string             `json:"tree_path"`                  // of the task's records in the plan's tree
+	Others      []string           `json:"records"`                    // below it, that nothing above shows
 
 	Versions []Version `json:"-"` // oldest first
 	Tries    []Try     `json:"-"` // oldest first

@@ -84,8 +84,9 @@ type Plan struct {
 	Claims       []engine.ClaimState    `json:"claims,omitempty"`
 	Seats        []engine.Vacancy       `json:"open_seats,omitempty"`
 	Asks         []engine.Wait          `json:"outdated,omitempty"` // persons' versions whose inputs have changed
-	Unread       []plan.TaskID          `json:"unread,omitempty"`   // approved deliverables that only commands have judged
-	Next         []string               `json:"next,omitempty"`     // commands with which it goes on or lands
+	// approved deliverables that only commands have judged
+	Unread []plan.TaskID `json:"unread,omitempty"`
+	Next   []string      `json:"next,omitempty"` // commands with which it goes on or lands
 
 	State  *plan.State   `json:"-"`
 	Open   []engine.Wait `json:"-"` // what each open task waits for

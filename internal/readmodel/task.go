@@ -27,16 +27,18 @@ type Task struct {
 	Stale        string        `json:"stale,omitempty"`           // why the approved version is
 	Waived       []string      `json:"waived_criteria,omitempty"` // of the newest version
 	// of the approved version, that are signed under a policy with keys
-	Approvals    []export.Approval `json:"approvals,omitempty"`
-	Unproven     []string          `json:"unproven,omitempty"` // its approvals that do not count, and why
-	Review       *Review           `json:"review"`
-	Round        int               `json:"round,omitempty"`         // of its review; of a GOAL, the newest of the rounds below it
-	MaxRounds    int               `json:"max_rounds,omitempty"`    // as its CHECK says, or the workflow
-	Panel        []Said            `json:"seats,omitempty"`         // of the newest version
-	Accepted     bool              `json:"accepted,omitempty"`      // the approved version is so because its rounds were used up
-	Concerns     bool              `json:"concerns,omitempty"`      // it is approved with concerns
-	Landings     []plan.Landing    `json:"landings,omitempty"`      // of the approved version; of a Detail, of all
-	SelfReviewed bool              `json:"self_reviewed,omitempty"` // the approved version, by who made it
+	Approvals []export.Approval `json:"approvals,omitempty"`
+	Unproven  []string          `json:"unproven,omitempty"` // its approvals that do not count, and why
+	Review    *Review           `json:"review"`
+	// of its review; of a GOAL, the newest of the rounds below it
+	Round     int    `json:"round,omitempty"`
+	MaxRounds int    `json:"max_rounds,omitempty"` // as its CHECK says, or the workflow
+	Panel     []Said `json:"seats,omitempty"`      // of the newest version
+	// the approved version is so because its rounds were used up
+	Accepted     bool           `json:"accepted,omitempty"`
+	Concerns     bool           `json:"concerns,omitempty"`      // it is approved with concerns
+	Landings     []plan.Landing `json:"landings,omitempty"`      // of the approved version; of a Detail, of all
+	SelfReviewed bool           `json:"self_reviewed,omitempty"` // the approved version, by who made it
 
 	Line string `json:"-"` // what follows its status in a list
 }

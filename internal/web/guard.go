@@ -11,7 +11,8 @@ import (
 )
 
 // policy of every page: nothing from elsewhere, no inline script or style, no frame around it.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; " +
 	"frame-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // largestForm is how many bytes a form may send, files included.
