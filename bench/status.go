@@ -59,7 +59,7 @@ func benchStatus(ctx context.Context, l *lab, z sizes) (report, error) {
 // allDone checks that the program understands the imported plan: reading nothing is fast, too.
 func (l *lab) allDone(ctx context.Context, dir string, tasks int) error {
 	out, err := l.output(ctx, dir, nil, l.gitWF, "status", "--plan", string(longID))
-	if want := fmt.Sprintf("DONE, %d of %[1]d done", tasks); err == nil && !strings.Contains(out, want) {
+	if want := fmt.Sprintf("done, %d of %[1]d done", tasks); err == nil && !strings.Contains(out, want) {
 		err = fmt.Errorf("git wf status does not say %q of the imported plan:\n%.400s", want, out)
 	}
 	return err

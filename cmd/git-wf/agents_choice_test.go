@@ -74,7 +74,7 @@ func TestDoAsks(t *testing.T) {
 		t.Errorf("interrupted: code %d\n%s", code, out)
 	}
 	if code, out := run(t.Context(), strings.NewReader("y\n")); code != fault.ExitDone ||
-		!strings.Contains(out, "DONE, 1 of 1 done") || !strings.Contains(out, "next: git wf export --commit") {
+		!strings.Contains(out, "done, 1 of 1 done") || !strings.Contains(out, "next: git wf export --commit") {
 		t.Errorf("accepted: code %d\n%s", code, out)
 	}
 }

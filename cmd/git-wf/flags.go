@@ -101,7 +101,6 @@ var flagRules = map[string][]flagRule{
 		{flags: "message", needs: "release"}},
 	"plan": {{flags: "set", needs: "workflow"},
 		{flags: "workflow", with: "file|attach|planner|amend|edit|message|type|complexity"},
-		{flags: "fill", with: "output|dry-run", why: "--fill has an agent make the plan's next version"},
 		{flags: "attach", with: "amend|edit",
 			why: "a new plan takes it; git wf answer PLAN-1 --file FILE answers what a planner asks"}},
 	"prune": {{flags: "delete-archive", with: "keep|dry-run"}},

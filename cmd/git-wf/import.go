@@ -407,6 +407,13 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 	if d.Author, err = store.Person(c.Context); err != nil {
 		return err
 	}
+	missing, err := eng.MissingPaths(c.Context, d)
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return mendFile(missing, "name what HEAD has, or commit it first")
+	}
 	if len(p.RedFirst()) > 0 { // of an own plan: an import has changes alone
 		if fresh := eng.Untrusted(d.Plan); len(fresh) > 0 {
 			e.showLines(fresh, "not trusted on this machine")

@@ -125,7 +125,7 @@ func TestVendors(t *testing.T) {
 			}
 			w.run("run")
 			status := w.run("status")
-			if !strings.Contains(status, "IMPL-1  The greeting  DONE  v2 approved 96") {
+			if !strings.Contains(status, "IMPL-1  The greeting  done  v2 approved 96") {
 				t.Errorf("status:\n%s", status)
 			}
 			w.run("export", "--commit")

@@ -135,7 +135,7 @@ func scheme(lane string) string {
 var vendorFlows = []vendorFlow{
 	{workflow: "iterdev", vendor: "claude", set: []string{"variant=patch", "sprints=1"}, want: []string{"DEV-0.*v1 approved.*verified"},
 		turns: flatten(uses("DEV-0", edits["claude"]...), judge("VERIFY-0", nil, "DEV-0"))},
-	{workflow: "spec", vendor: "claude", service: []string{"product", "technical", "coverage"}, want: []string{"EPICS-1.*verified", "READY-1.*DONE"},
+	{workflow: "spec", vendor: "claude", service: []string{"product", "technical", "coverage"}, want: []string{"EPICS-1.*verified", "READY-1.*done"},
 		turns: flatten(
 			hands("ASK-1", "refined.json", `{"status": "ready_for_confirmation", "problem": "Nobody can buy seeds of old kinds.", "features": ["buy", "sell"]}`),
 			hands("BRIEF-1", "product-brief.md", document+"Seeds for all.\n"), approves("BRIEF-1", "B1", 3, nil),
@@ -144,7 +144,7 @@ var vendorFlows = []vendorFlow{
 			hands("EPICS-1", "epics.md", document+"REQ-001, REQ-002, REQ-003\n"), approves("EPICS-1", "", 3, nil),
 			judge("READY-1", m{"completeness": 85, "consistency": 75, "traceability": 80, "depth": 90}, "BRIEF-1 B1", "REQ-1", "ARCH-1 D1", "EPICS-1"))},
 	{workflow: "blackboard", vendor: "codex", service: []string{"test", "dev", "review"}, person: "SCHEME-1",
-		want: []string{"DEV-1.2.*verified", "MAIN-1.*DONE.*v6"},
+		want: []string{"DEV-1.2.*verified", "MAIN-1.*done.*v6"},
 		turns: flatten(
 			hands("SCHEME-1", "dev_plan.json", `{"milestones": [{"title": "Pages", "tasks": [
 				{"title": "One", "goal": "The first page says hello.", "points": ["hello"]},
@@ -153,14 +153,14 @@ var vendorFlows = []vendorFlow{
 			hands("TEST-1.1", "tests/1.1.sh", "grep -q hello src/one\n"), hands("TEST-1.2", "tests/1.2.sh", "grep -q hello src/two\n"),
 			hands("DEV-1.1", "src/one", "hello\n"), hands("DEV-1.2", "src/two", "hello\n"),
 			judge("REVIEW-1", nil, "TEST-1.1", "TEST-1.2", "DEV-1.1", "DEV-1.2"))},
-	{workflow: "brainstorm", vendor: "gemini", set: []string{"mode=deep"}, want: []string{"SYNTH-1.*DONE", "EVAL-1.*v1 approved 60"},
+	{workflow: "brainstorm", vendor: "gemini", set: []string{"mode=deep"}, want: []string{"SYNTH-1.*done", "EVAL-1.*v1 approved 60"},
 		turns: flatten(
 			hands("IDEA-1", "ideas.md", "Six ideas.\n"), approves("IDEA-1", "C1", 1, nil),
 			hands("SYNTH-1", "synthesis.md", "Two themes.\n"), approves("SYNTH-1", "S1", 3, nil),
 			hands("EVAL-1", "evaluation.md", "Ranked.\n"),
 			approves("EVAL-1", "E1", 1, m{"feasibility": 6, "innovation": 6, "impact": 6, "cost": 6}))},
 	{workflow: "lifecycle", vendor: "opencode", set: []string{"pipeline=fe-only"}, person: "SCHEME-1",
-		want: []string{"DEV-FE-1.*verified", "DEV-FE-2.*verified", "QA-FE-1.*DONE"},
+		want: []string{"DEV-FE-1.*verified", "DEV-FE-2.*verified", "QA-FE-1.*done"},
 		turns: flatten(
 			hands("SCHEME-1", "plan.json", scheme("frontend")),
 			uses("DEV-FE-1", writes("page-1")), uses("DEV-FE-2", writes("page-2")), judge("TEST-1", nil, "DEV-FE-1", "DEV-FE-2"),

@@ -156,7 +156,11 @@ func (l *Landing) FullDisk(ctx context.Context, left int64) (said *Outcome, err 
 	if err != nil || status != landingStatus {
 		return said, fmt.Errorf("with the disk full the worktree became %q: %w\n%s", status, err, said)
 	}
-	if _, err := os.Lstat(filepath.Join(r.Dir, "src")); said.Exit != 0 && err == nil {
+	now, err := r.Git(ctx, "rev-parse", "main")
+	if err != nil {
+		return said, err
+	}
+	if _, err := os.Lstat(filepath.Join(r.Dir, "src")); now == before && err == nil {
 		return said, fmt.Errorf("a directory is left behind by %s", said)
 	}
 	return said, l.again(ctx, r, before)

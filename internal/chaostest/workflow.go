@@ -184,7 +184,7 @@ func (w *Workflow) carryOn(ctx context.Context, r *Repo) error {
 // finished checks a plan that is carried out: it has the same events as without a fault, each as often, and nothing is
 // left behind.
 func (w *Workflow) finished(ctx context.Context, r *Repo, o *Outcome) error {
-	if o.Exit != 0 || !strings.Contains(o.Out, ": DONE, ") {
+	if o.Exit != 0 || !strings.Contains(o.Out, ": done, ") {
 		return fmt.Errorf("expected a plan that is done by %s", o)
 	}
 	got, err := r.subjects(ctx)

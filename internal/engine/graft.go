@@ -42,7 +42,7 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	}
 	byAgent := made.Session != ""
 	if len(c.wrong) == 0 && byAgent {
-		c.wrong = c.forbidden(snap.State())
+		c.wrong = c.forbidden(snap.State(), made.Agent)
 	}
 	if len(c.wrong) > 0 {
 		return e.overturn(ctx, snap, t, c.wrong)

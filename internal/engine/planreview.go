@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/agent"
 	"gitwf/internal/check"
 	"gitwf/internal/expand"
 	"gitwf/internal/gitstore"
@@ -88,7 +89,7 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	}
 	byAgent := subject.Artifact.Session != "" // a person's file was tried before it was handed in
 	if len(findings) == 0 && byAgent {
-		findings = append(c.forbidden(snap.State()), c.whole.ChecksAlone(snap.Plan)...)
+		findings = append(c.forbidden(snap.State(), subject.Artifact.Agent), c.whole.ChecksAlone(snap.Plan)...)
 	}
 	if len(findings) == 0 && byAgent {
 		if findings, err = e.MissingPaths(ctx, Draft{Name: c.name, Data: c.data, Plan: c.plan}); err != nil {
@@ -137,8 +138,24 @@ func Ignored(fields []string) string {
 }
 
 // forbidden is what an agent's plan may not do, and a person's may.
-func (c candidate) forbidden(s *plan.State) plan.Findings {
-	return append(plandoc.Locate(c.name, c.data, s.Amended(c.whole)), c.whole.Loosens(s.Plan)...)
+func (c candidate) forbidden(s *plan.State, by string) plan.Findings {
+	fs := append(plandoc.Locate(c.name, c.data, s.Amended(c.whole)), c.whole.Loosens(s.Plan)...)
+	if by == agent.NameOutline { // it reads by rule what somebody has written
+		return fs
+	}
+	before := s.Plan.Index()
+	for i, t := range c.whole.Tasks {
+		old := before.Task(t.TaskID)
+		if old == nil {
+			old = &plan.Task{}
+		}
+		if t.DoneElsewhere != "" && old.DoneElsewhere == "" || t.Meta["imported"] != nil && old.Meta["imported"] == nil {
+			fs = append(fs, plan.Finding{Code: "loosens", Path: fmt.Sprintf("tasks[%d]", i), TaskID: t.TaskID,
+				Message:  "an agent's plan can't say that its tasks are from another system",
+				Expected: "neither done_elsewhere nor meta.imported", Found: "one of them"})
+		}
+	}
+	return fs
 }
 
 // judgedAs is what the built-in review looks at: of a fragment, the part of the whole that it stands in.

@@ -853,7 +853,7 @@ func TestReviewOfOlderVersion(t *testing.T) {
 		}
 		err := version().refusal(m.state())
 		var refused *RefusedError
-		if !errors.As(err, &refused) || refused.Reason != "is DONE with v2" {
+		if !errors.As(err, &refused) || refused.Reason != "is done with v2" {
 			t.Fatalf("another version of a DONE task: %v", err)
 		}
 	})

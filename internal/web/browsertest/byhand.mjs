@@ -30,7 +30,7 @@ await step("run the plan, from what the page said", async () => {
   await page.waitForURL(/WFS-release-note(\?|$)/);
   await said(page, "status", "the run has begun");
   await page.locator("#run").getByText("How the last run ended").waitFor();
-  await page.locator('#tree li[data-task="LIST-1"]').filter({ hasText: "DONE" }).waitFor();
+  await page.locator('#tree li[data-task="LIST-1"]').filter({ hasText: "done" }).waitFor();
   check((await git("log", "--format=%s", "refs/workflow/WFS-release-note")).includes("LIST-1: approve v1"), "it did not run");
 });
 
@@ -80,17 +80,17 @@ await step("stop a run", async () => {
   await page.locator("#running").getByText("LOGO-1").waitFor();
   await page.locator("#run").getByRole("button", { name: "Stop it" }).click();
   await page.locator("#run").getByText("How the last run ended").waitFor();
-  await page.locator('#tree li[data-task="LOGO-1"]').filter({ hasText: "READY" }).waitFor();
+  await page.locator('#tree li[data-task="LOGO-1"]').filter({ hasText: "ready" }).waitFor();
   rmSync(join(repo, "slow"));
 });
 
 await step("to the end", async () => {
   writeFileSync(join(repo, "paint"), "");
   await page.locator("#run").getByRole("button", { name: "Run the plan" }).click();
-  await page.locator("#summary").filter({ hasText: "DONE" }).waitFor();
+  await page.locator("#summary").filter({ hasText: "done" }).waitFor();
   await page.waitForFunction(() => !document.querySelector("#run button"));
   await page.locator("#run summary").click();
-  check((await page.locator("#run pre").innerText()).includes("DONE, 3 of 3 done"), await page.locator("#run pre").innerText());
+  check((await page.locator("#run pre").innerText()).includes("done, 3 of 3 done"), await page.locator("#run pre").innerText());
   await page.locator("#summary").getByText("Read by nobody but their commands: LIST-1 LOGO-1").waitFor();
   await audit(page, "a finished plan");
 });

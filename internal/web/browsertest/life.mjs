@@ -24,9 +24,9 @@ async function shows(status) {
 }
 
 await step("it waits for its input, then it is ready", async () => {
-  await shows("PENDING");
+  await shows("pending");
   await wf("run").catch((err) => check(err.code === 3, String(err)));
-  await shows("READY");
+  await shows("ready");
 });
 
 const form = page.locator("#do-review form");
@@ -36,7 +36,7 @@ await step("a version comes, and with it the form to review it; a form that some
   await mine.getByLabel("What was done").fill("my own");
   write("# Note\n\nfirst\n");
   await wf("submit", "NOTE-1", "note.md");
-  await shows("READY_TO_CHECK");
+  await shows("awaiting review");
   check((await mine.getByLabel("What was done").inputValue()) === "my own", "what was typed is gone");
   check(await mine.getByLabel("What was done").evaluate((e) => e === document.activeElement), "the focus is gone");
   check((await mine.locator("input[type=file]").evaluate((e) => e.files.length)) === 1, "the chosen file is gone");
@@ -64,18 +64,18 @@ await step("a newer version keeps what was written, and takes back what was chos
   await form.getByText("v2 came while you wrote about v1").waitFor();
   check((await form.getByLabel("Why, and what to change").inputValue()) === "Half a sentence", "the text is gone");
   check((await form.locator("input:checked").count()) === 0, "a choice about v1 is one about v2");
-  await shows("READY_TO_CHECK");
+  await shows("awaiting review");
 });
 
 await step("somebody else rejects it, hands in again, and approves", async () => {
   await form.getByLabel("Why, and what to change").focus();
   await wf("review", "NOTE-1", "--reject", "-m", "No second.");
-  await shows("TO_BE_MODIFY");
+  await shows("to be made again");
   check(await form.getByLabel("Why, and what to change").evaluate((e) => e === document.activeElement), "the form closed over who writes in it");
   await page.getByText("No second.").first().waitFor();
   write("# Note\n\nthird\n");
   await wf("submit", "NOTE-1", "note.md");
-  await shows("READY_TO_CHECK");
+  await shows("awaiting review");
   check((await page.locator("#versions article").count()) === 3, "a version is missing");
 });
 
@@ -102,7 +102,7 @@ await step("nothing is recorded that nobody chose, and what is refused is not lo
   await other.locator("#do-review > summary").click();
   check((await evidence.inputValue()) === "", "what was recorded is still a draft");
   await other.close();
-  await shows("DONE");
+  await shows("done");
   check((await page.locator("#around").textContent()).includes("POST-1"), "what needs it is gone");
   await audit(page, "after a life");
 });
@@ -166,7 +166,7 @@ await step("seven windows, one stream", async () => {
   write("hello\n", "post.md");
   await wf("submit", "POST-1", "post.md");
   for (const [i, w] of windows.slice(1).entries()) {
-    await w.locator(i % 2 ? "#task-head" : '#tree li[data-task="POST-1"]').filter({ hasText: "READY_TO_CHECK" }).waitFor();
+    await w.locator(i % 2 ? "#task-head" : '#tree li[data-task="POST-1"]').filter({ hasText: "awaiting review" }).waitFor();
   }
 });
 

@@ -88,7 +88,7 @@ await step("approve it, and see it turn on a page that is open elsewhere", async
   await form.getByLabel("Why, and what to change").fill("Good now.\nBoth changes are named.");
   await form.getByRole("button", { name: "Approve v2" }).click();
   await said(page, "status", "NOTE-1: approve v2");
-  check((await page.locator("#task-head").textContent()).includes("DONE"), "the task is not done");
+  check((await page.locator("#task-head").textContent()).includes("done"), "the task is not done");
   await watcher.waitForFunction(() => document.querySelector('#tree li[data-task="NOTE-1"]').dataset.class === "done");
   check((await watcher.evaluate(() => globalThis.never)) === "loaded anew", "the page was loaded anew");
   check((await watcher.locator('#graph g[data-task="NOTE-1"]').getAttribute("class")).includes("done"), "the picture does not show it");
@@ -103,7 +103,7 @@ await step("what another process does appears within a second", async () => {
     globalThis.turned = 0;
   });
   let least = Infinity;
-  for (const [command, status] of [[["retry", "LOGO-1"], "READY"]]) {
+  for (const [command, status] of [[["retry", "LOGO-1"], "ready"]]) {
     await wf(...command);
     const moved = Date.now();
     await watcher.waitForFunction((s) => document.querySelector('#tree li[data-task="LOGO-1"] .st').textContent === s, status);
@@ -144,7 +144,7 @@ await step("reject a version with a verdict for a criterion", async () => {
   await form.getByRole("group", { name: /A1/ }).getByLabel("Evidence").fill("it names no change");
   await form.getByRole("button", { name: "Reject v1" }).click();
   await said(page, "status", "PAGE-1: reject v1");
-  check((await page.locator("#task-head").textContent()).includes("TO_BE_MODIFY"), "the task is not to be made again");
+  check((await page.locator("#task-head").textContent()).includes("to be made again"), "the task is not to be made again");
   await page.getByText("it names no change").first().waitFor();
 });
 
@@ -163,10 +163,10 @@ await step("give a task up, and take it back", async () => {
   await page.locator("#do-abandon").getByLabel("Why").fill("nobody asked for it");
   await page.locator("#do-abandon").getByLabel("Yes, give POST-1 up").check();
   await page.locator("#do-abandon").getByRole("button", { name: "Abandon POST-1" }).click();
-  await said(page, "status", "POST-1 is ABANDONED");
+  await said(page, "status", "POST-1 is abandoned");
   await page.getByRole("button", { name: "Restore POST-1" }).click();
   await said(page, "status", "POST-1 is");
-  check(!(await page.locator("#task-head").textContent()).includes("ABANDONED"), "it was not taken back");
+  check(!(await page.locator("#task-head").textContent()).includes("abandoned"), "it was not taken back");
 });
 
 await step("pause the plan, and resume it", async () => {
