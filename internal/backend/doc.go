@@ -16,8 +16,8 @@
 //
 //	claude    --permission-mode acceptEdits, --add-dir for the writable directories, Read rules for the readable ones;
 //	          --tools has no Bash unless Shell allows it
-//	codex     sandbox_mode workspace-write with the writable directories as roots and without those for temporary files,
-//	          approval_policy never; shell commands run in that sandbox
+//	codex     sandbox_mode workspace-write with the writable directories as roots and without those for temporary
+//	          files, approval_policy never; shell commands run in that sandbox
 //	gemini    --approval-mode auto_edit, --include-directories; Shell makes the mode yolo
 //	opencode  OPENCODE_PERMISSION allows reading and editing, and the other directories one by one; Shell allows bash
 //

@@ -16,7 +16,7 @@ type Reason string
 
 // The reasons.
 const (
-	Unavailable Reason = "unavailable"       // program missing, not logged in, key missing or refused: a retry is useless
+	Unavailable Reason = "unavailable"       // no program, no login, no key or a refused one: a retry is useless
 	Transient   Reason = "busy"              // rate limit, overload, broken connection: all retries are used up
 	TimedOut    Reason = "timed out"         // Config.Timeout or Request.Timeout
 	Refused     Reason = "refused"           // the model, or a filter before it, declined the content

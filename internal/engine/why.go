@@ -18,7 +18,7 @@ import (
 // The answers to where a line comes from.
 const (
 	OriginApproved    = "approved"    // an approved version brought it
-	OriginUnproven    = "unproven"    // its commit names a version, and that version did not bring it, or is not approved
+	OriginUnproven    = "unproven"    // its commit names a version that did not bring it, or is not approved
 	OriginByHand      = "by-hand"     // its commit names no version
 	OriginUncommitted = "uncommitted" // it is not committed yet
 	OriginUnknown     = "unknown"     // its commit is not here

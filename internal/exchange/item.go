@@ -65,7 +65,8 @@ var stateWords = map[string]state{
 	"not started": todo, "deferred": todo, "on hold": todo, "blocked": todo, "failed": todo, "draft": todo, "new": todo,
 	"active": todo, "in progress": todo, "inprogress": todo, "doing": todo, "wip": todo, "review": todo,
 	"in review": todo,
-	"started":   todo, "hooked": todo, "container": todo, "pinned": todo, "icebox": todo, "待办": todo, "进行中": todo,
+	"started":   todo, "hooked": todo, "container": todo, "pinned": todo, "icebox": todo,
+	"待办": todo, "进行中": todo,
 	"~": todo, "/": todo, ">": todo, "-": todo, "!": todo, "?": todo, ".": todo, "*": todo,
 }
 
@@ -92,9 +93,11 @@ func boxWord(n *outline.Node) string { return strings.TrimSpace(n.Box) }
 
 // pathWord is what looks like a path in text: a directory or more and a file with an extension, or in backticks a name
 // of one of both kinds.
-var pathWord = pattern.Compile("(?:^|[\\s'\"(\\[,，：（「])((?:\\./)?(?:[\\p{L}\\p{N}_.@+\\[\\](){}*-]+/)+[\\p{L}\\p{N}_.+\\[\\](){}*-]*)|`([^`\\s]{2,200})`")
+var pathWord = pattern.Compile("(?:^|[\\s'\"(\\[,，：（「])((?:\\./)?(?:[\\p{L}\\p{N}_.@+\\[\\](){}*-]+/)+" +
+	"[\\p{L}\\p{N}_.+\\[\\](){}*-]*)|`([^`\\s]{2,200})`")
 
-var fileName = pattern.Compile(`^(?:[\w.@+\[\](){}*-]+/)*(?:[\w@+\[\](){}*-][\w.@+\[\](){}*-]*\.[A-Za-z][A-Za-z0-9]{0,9}|\.[a-z][\w.-]+|Makefile|Dockerfile|Justfile|Gemfile|Rakefile|Procfile)$`)
+var fileName = pattern.Compile(`^(?:[\w.@+\[\](){}*-]+/)*(?:[\w@+\[\](){}*-][\w.@+\[\](){}*-]*` +
+	`\.[A-Za-z][A-Za-z0-9]{0,9}|\.[a-z][\w.-]+|Makefile|Dockerfile|Justfile|Gemfile|Rakefile|Procfile)$`)
 
 // pathsIn are the paths that a text names: a file with its directory, a file or a directory in backticks.
 func pathsIn(text string) []string {
@@ -177,7 +180,8 @@ func appendNew(list []string, s string) []string {
 
 const hoursADay = 8
 
-var effort = pattern.Compile(`(?i)^\s*~?\s*([0-9]{1,5}(?:\.[0-9]{1,3})?)\s*(?:-\s*([0-9]{1,5}(?:\.[0-9]{1,3})?))?\s*(m|min|mins|minutes?|h|hr|hrs|hours?|d|days?|person-days?|pd|w|weeks?)\s*$`)
+var effort = pattern.Compile(`(?i)^\s*~?\s*([0-9]{1,5}(?:\.[0-9]{1,3})?)\s*(?:-\s*([0-9]{1,5}(?:\.[0-9]{1,3})?))?` +
+	`\s*(m|min|mins|minutes?|h|hr|hrs|hours?|d|days?|person-days?|pd|w|weeks?)\s*$`)
 
 // days converts an effort in words ("4h", "2-3 days") to person-days of eight hours; zero if it is none. The end of a
 // span counts.

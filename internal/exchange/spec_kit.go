@@ -11,10 +11,11 @@ import (
 
 var (
 	specKitLine = pattern.Compile(`(?m)^(?:\s*[-*+]\s+\[[ xX~-]?\]|#{2,5})\s+[*_~\[\x60]*T-?[0-9]{3,}`)
-	specKitID   = pattern.Compile(`^[*_~\[\x60]*(T-?[0-9]{3,}[a-zA-Z]?(?:\.[0-9]+)*)[*_~\]\x60]*\s*[:.)—–-]?\s*(.*)$`)
-	taskTag     = pattern.Compile(`^[\s*]*\[([^\]]{1,40})\][\s*]*`)
-	phaseNo     = pattern.Compile(`(?i)^phase\s+([0-9]+(?:\.[0-9]+)?)\b`)
-	waitsFor    = pattern.Compile(`(?i)\b(?:depends on|requires|after|blocked by)\b[:\s]*((?:T[0-9]{3,}(?:\s*(?:,` +
+	specKitID   = pattern.Compile(`^[*_~\[\x60]*(T-?[0-9]{3,}[a-zA-Z]?(?:\.[0-9]+)*)[*_~\]\x60]*` +
+		`\s*[:.)—–-]?\s*(.*)$`)
+	taskTag  = pattern.Compile(`^[\s*]*\[([^\]]{1,40})\][\s*]*`)
+	phaseNo  = pattern.Compile(`(?i)^phase\s+([0-9]+(?:\.[0-9]+)?)\b`)
+	waitsFor = pattern.Compile(`(?i)\b(?:depends on|requires|after|blocked by)\b[:\s]*((?:T[0-9]{3,}(?:\s*(?:,` +
 		`|and|&)\s*)?)+)`)
 	taskRef    = pattern.Compile(`T[0-9]{3,}`)
 	listTitle  = pattern.Compile(`(?i)^(?:implementation )?tasks?(?: list)?\s*(?:[:：—–-]\s*|$)`)

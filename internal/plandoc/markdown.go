@@ -190,7 +190,8 @@ func (r *markdownReader) field(task *document.Node, n *outline.Node, key, value 
 	switch key {
 	case "depends on":
 		list := document.Node{Kind: document.Array, Key: "depends_on", Line: line}
-		for _, id := range strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(",，、; ", c) }) {
+		between := func(c rune) bool { return strings.ContainsRune(",，、; ", c) }
+		for _, id := range strings.FieldsFunc(value, between) {
 			list.Kids = append(list.Kids, document.Node{Kind: document.String, Text: id, Line: line})
 		}
 		if task.Child("depends_on") == nil && len(list.Kids) > 0 {
