@@ -85,9 +85,7 @@ func (r *reader) beadsIssue(file string, line int, doc *object) *item {
 		}
 	}
 	it.text = strings.Join(parts, "\n\n")
-	for _, text := range texts(doc.get("acceptance_criteria")) {
-		it.criteria = append(it.criteria, text)
-	}
+	it.criteria = append(it.criteria, texts(doc.get("acceptance_criteria"))...)
 	it.files = pathsIn(it.text)
 	if m, ok := doc.get("estimated_minutes").(int64); ok && m > 0 {
 		it.days = min(float64(m)/minutesADay, 10_000)

@@ -98,9 +98,7 @@ func (r *reader) taskMasterTask(file string, doc *object, parent, at string, src
 		if key == "testStrategy" && doc.str(key) != "" {
 			continue
 		}
-		for _, text := range texts(doc.get(key)) {
-			it.criteria = append(it.criteria, text)
-		}
+		it.criteria = append(it.criteria, texts(doc.get(key))...)
 	}
 	for _, key := range []string{"files", "relevantFiles", "targetFiles"} {
 		for _, p := range filesOf(doc.get(key)) {
