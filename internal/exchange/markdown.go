@@ -200,8 +200,12 @@ func (r *reader) beside(src *source, dir string, names ...string) map[string]*ou
 		if !r.has(file) {
 			continue
 		}
+		found := len(r.findings)
 		text, ok := r.read(file)
+		// The tasks are all there: nothing is lost but what stands beside them, and that stays where it is.
+		r.notes, r.findings = append(r.notes, r.findings[found:]...), r.findings[:found]
 		if !ok {
+			src.top = strings.TrimSpace(src.top + "\n\nMore is in " + file + ".")
 			continue
 		}
 		_, whole := outline.Cut(text)

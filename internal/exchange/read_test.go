@@ -175,3 +175,39 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A document beside the tasks that can't be read stays where it is: nothing of the tasks is lost.
+func TestBesideUnreadable(t *testing.T) {
+	fsys := sample(map[string]string{
+		"specs/001-x/tasks.md": lines("# Tasks: X", "", "- [ ] T001 Add a.go"),
+		"specs/001-x/plan.md":  "a\x00b",
+		"specs/001-x/spec.md":  "\xff\xfe\xfa",
+	})
+	found, findings := Find(fsys, "specs/001-x")
+	if len(found) != 1 || len(findings) > 0 {
+		t.Fatalf("found %v, %v", found, findings)
+	}
+	i := Read(fsys, found[0], Options{})
+	if len(i.Findings) > 0 || i.Plan == nil || len(i.Notes) != 2 {
+		t.Fatalf("findings %v, notes %v", i.Findings, i.Notes)
+	}
+	if top := i.Plan.Task(i.Plan.RootTaskID).Description + i.Plan.TopTask; !strings.Contains(top, "specs/001-x/plan.md") {
+		t.Errorf("the plan does not name the document: %q", top)
+	}
+}
+
+// A spec.json of Kiro has "tasks" among what was approved; that is no tag of task-master.
+func TestSpecIsNoTaskList(t *testing.T) {
+	fsys := sample(map[string]string{
+		".kiro/specs/x/spec.json": `{"feature_name": "x", "approvals": {"tasks": {"generated": true}}}`,
+		".kiro/specs/x/tasks.md":  lines("# Implementation Plan", "", "- [ ] 1. Add a.go"),
+	})
+	for _, path := range []string{".", ".kiro/specs/x", ".kiro/specs/x/spec.json"} {
+		found, _ := Find(fsys, path)
+		for _, f := range found {
+			if f.Path != ".kiro/specs/x/tasks.md" {
+				t.Errorf("%s: found %v", path, found)
+			}
+		}
+	}
+}

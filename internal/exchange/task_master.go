@@ -12,7 +12,7 @@ func hasTasks(o *object) bool { return o.has("tasks") }
 
 // taskMasterTags are the tags of a tasks.json, each with a list of its own.
 func taskMasterTags(o *object) []string {
-	return slices.DeleteFunc(sortedKeys(o.fields), func(tag string) bool { return !o.object(tag).has("tasks") })
+	return slices.DeleteFunc(sortedKeys(o.fields), func(tag string) bool { return o.object(tag).list("tasks") == nil })
 }
 
 // taskMaster reads a tasks.json: the list of one tag, or the only one there is.
