@@ -1,0 +1,92 @@
+package exchange
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"gitwf/internal/plan"
+)
+
+// utf16Of is a text in UTF-16 with a byte order mark.
+func utf16Of(text string, bigEndian bool) string {
+	var b strings.Builder
+	for _, u := range append([]uint16{0xfeff}, utf16.Encode([]rune(text))...) {
+		if bigEndian {
+			b.Write([]byte{byte(u >> 8), byte(u)})
+		} else {
+			b.Write([]byte{byte(u), byte(u >> 8)})
+		}
+	}
+	return b.String()
+}
+
+// What is wrong with a source is a finding if something is lost by it, else a note; a plan comes of it where it can.
+func TestReadWrong(t *testing.T) {
+	const boxes = "# Do\n\n- [ ] one é\n- [x] two\n"
+	deep := `{"tasks": [{"id": 1, "title": "a", "subtasks": ` + strings.Repeat(`[{"id": 1, "title": "b", "subtasks": `, 90) +
+		"[]" + strings.Repeat("}]", 90) + "}]}"
+	for _, tt := range []struct {
+		name, path, text string
+		findings, notes  []string
+		tasks            int
+	}{
+		{"sound", "TODO.md", boxes, nil, nil, 2},
+		{"a byte order mark, and Windows' lines", "TODO.md", "\ufeff" + strings.ReplaceAll(boxes, "\n", "\r\n"), nil, nil, 2},
+		{"UTF-16", "TODO.md", utf16Of(boxes, false), nil, []string{"utf16"}, 2},
+		{"UTF-16, the other way round", "TODO.md", utf16Of(boxes, true), nil, []string{"utf16"}, 2},
+		{"Latin-1", "TODO.md", "# Do\n\n- [ ] one \xe9\n", []string{"not-utf8"}, nil, 0},
+		{"a NUL", "TODO.md", "# Do\n\n- [ ] one \x00\n", []string{"nul"}, nil, 0},
+		{"broken JSON", "tasks.json", `{"tasks": [{"id": 1, "title": "a"}`, []string{"syntax"}, nil, 0},
+		{"a task that is none", "tasks.json", `{"tasks": [{"id": 1, "title": "a"}, 7]}`, []string{"wrong-type"}, nil, 1},
+		{"a task without an id", "tasks.json", `{"tasks": [{"id": 1, "title": "a"}, {"title": "b"}]}`,
+			[]string{"missing-field"}, nil, 1},
+		{"too deep", "tasks.json", deep, []string{"too-deep"}, nil, 1},
+		{"two of one id, and who waits for it", "tasks.json",
+			`{"tasks": [{"id": 1, "title": "a"}, {"id": 1, "title": "b"}, {"id": 2, "title": "c", "dependencies": [1]}]}`,
+			[]string{"duplicate-id"}, []string{"duplicate-id"}, 3},
+		{"a circle", "tasks.json",
+			`{"tasks": [{"id": 1, "title": "a", "dependencies": [2]}, {"id": 2, "title": "b", "dependencies": [1]}]}`,
+			[]string{"cycle"}, nil, 2},
+		{"a word that nobody knows", "tasks.json", `{"tasks": [{"id": 1, "title": "a", "status": "pondered"}]}`, nil,
+			[]string{"unknown-status"}, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			fsys := sample(map[string]string{tt.path: tt.text})
+			found, findings := Find(fsys, tt.path)
+			var notes plan.Findings
+			tasks := 0
+			if len(found) == 1 {
+				i := Read(fsys, found[0], Options{})
+				findings, notes = append(findings, i.Findings...), i.Notes
+				if i.Plan != nil {
+					for _, task := range i.Plan.Tasks {
+						if task.NodeType == plan.Action {
+							tasks++
+						}
+					}
+				}
+			}
+			if got := codes(findings); !slices.Equal(got, tt.findings) {
+				t.Errorf("findings %v, want %v: %v", got, tt.findings, findings)
+			}
+			if got := codes(notes); !slices.Equal(got, tt.notes) {
+				t.Errorf("notes %v, want %v: %v", got, tt.notes, notes)
+			}
+			if tasks != tt.tasks {
+				t.Errorf("%d tasks, want %d", tasks, tt.tasks)
+			}
+		})
+	}
+}
+
+// codes are the codes of findings, each once.
+func codes(fs plan.Findings) (all []string) {
+	for _, f := range fs {
+		if !slices.Contains(all, f.Code) {
+			all = append(all, f.Code)
+		}
+	}
+	return all
+}
