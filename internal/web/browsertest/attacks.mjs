@@ -21,6 +21,7 @@ await new Promise((done) => evil.listen(0, "127.0.0.1", done));
 const evilPort = evil.address().port;
 
 await page.goto(address);
+await page.goto(plan);
 const token = await page.locator('input[name="page"]').first().getAttribute("value");
 const before = await tip();
 

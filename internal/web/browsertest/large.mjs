@@ -47,7 +47,7 @@ await step("one click shows one status, and the counts agree", async () => {
     sum += await count(name);
   }
   check(sum === 1000 && (await page.locator("#summary").textContent()).includes("of 1000"), `${sum} tasks are counted`);
-  for (const [name, label] of [["rejected", /^to be made again/], ["running", /^in progress/], ["pending", /^waits for others/]]) {
+  for (const [name, label] of [["rejected", /^to be made again/], ["running", /^in progress/], ["pending", /^pending/]]) {
     const n = await count(name);
     await page.getByLabel(label).check();
     await page.waitForFunction((want) => document.getElementById("found").textContent === want, `${n} of 1000 tasks shown`);

@@ -142,7 +142,7 @@ await step("the plan itself changes while somebody looks for a task, and writes"
 await step("the list of plans is live, too", async () => {
   const other = await context.newPage();
   await other.goto(base + "/plans");
-  await other.getByText("WFS-life").waitFor();
+  await other.getByText("WFS-life").first().waitFor();
   await wf("pause");
   await other.getByRole("listitem").filter({ hasText: "WFS-life" }).getByText("paused").waitFor();
   await wf("resume");

@@ -34,9 +34,9 @@ await step("find a task", async () => {
   await page.waitForFunction(() => document.querySelectorAll("#tree li[data-task]:not([hidden])").length === 3);
   check((await page.locator("#graph g.faint").count()) > 4, "the picture does not follow the search");
   await page.getByLabel("Search").fill("");
-  await page.getByLabel(/^awaits review/).check();
+  await page.getByLabel(/^awaiting review/).check();
   await page.waitForFunction(() => document.querySelector('#tree li[data-task="LIST-1"]').hidden);
-  await page.getByLabel(/^awaits review/).uncheck();
+  await page.getByLabel(/^awaiting review/).uncheck();
   await page.locator("#tree").getByRole("link", { name: "NOTE-1" }).click();
   await page.waitForURL(/task\/NOTE-1$/);
 });

@@ -18,6 +18,7 @@ const { context, page } = await open();
 const first = await serve("127.0.0.1:0");
 const host = new URL(first.address).host;
 await page.goto(first.address);
+await page.goto(`http://${host}/plan/WFS-release-page`);
 await drawn(page);
 const note = page.locator("#connection");
 

@@ -26,6 +26,7 @@ async function says(part, text) {
 
 await step("the page before the first order", async () => {
   await page.goto(process.env.ADDRESS);
+  await page.goto(new URL(process.env.ADDRESS).origin + "/plan/WFS-team");
   await page.evaluate(() => (globalThis.whole = true)); // gone after any reload
   await says("#waiting", "dev DEV-1 waits for main MAIN-1");
 });
