@@ -126,16 +126,11 @@ func (e *env) trustNew(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 		return false, err
 	}
 	e.printLines(e.stdout, lines)
-	ok := false
 	if e.asks() {
-		if ok, err = e.askTrust(c.Context, lines); err != nil {
-			return false, err
+		if err := e.askTrust(c.Context, store, eng, snap.Plan, lines); !errors.Is(err, errWaiting) {
+			return err == nil, err
 		}
 	}
-	if !ok {
-		return false, fault.Waiting("git wf trust, or git wf trust --yes now that they are shown; then the "+
-			"same git wf do",
-			"not trusted here yet: %s", engine.CountUntrusted(lines))
-	}
-	return true, e.trustLines(eng, lines)
+	return false, fault.Waiting("git wf trust, or git wf trust --yes now that they are shown; then the "+
+		"same git wf do", "not trusted here yet: %s", engine.CountUntrusted(lines))
 }

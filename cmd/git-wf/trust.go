@@ -13,6 +13,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
+	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/shell"
 )
@@ -26,10 +27,10 @@ func (e *env) trustCommand() *cli.Command {
 			boolFlag("yes,y", "trust them without asking"),
 			boolFlag("list,l", "only show them"),
 			boolFlag("code", "let trusted lines run code that a task has just changed and nobody reviewed, as a "+
-				"test does; wf.sandbox confines it"),
+				"test does; wf.sandbox confines it. With --yes, the plan's lines, too"),
 		},
 		Action: func(c *cli.Context) error {
-			if c.Bool("code") && !c.Bool("list") {
+			if c.Bool("code") && !c.Bool("list") && !c.Bool("yes") {
 				return e.onStore(e.trustCode)(c)
 			}
 			return e.onPlan(wholePlan, e.trust)(c)
@@ -43,12 +44,20 @@ func (e *env) trustCode(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(eng.Trust.AddCode(), e.suggestSandbox(c.Context, store)); err != nil {
+	if err := e.allowCode(c.Context, store, eng); err != nil {
 		return err
 	}
-	return e.say(struct {
+	return e.out(struct {
 		Code bool `json:"code"`
-	}{true}, "allowed in this repository: trusted lines run code that tasks have just changed, as you")
+	}{true}, func(io.Writer) {})
+}
+
+func (e *env) allowCode(ctx context.Context, store *gitstore.Store, eng *engine.Engine) error {
+	if err := errors.Join(eng.Trust.AddCode(), e.suggestSandbox(ctx, store)); err != nil {
+		return err
+	}
+	e.tell("allowed in this repository: trusted lines run code that tasks have just changed, as you")
+	return nil
 }
 
 func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
@@ -60,31 +69,32 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if err != nil {
 		return err
 	}
-	if err := e.out(orEmpty(fresh), func(w io.Writer) {
+	err = e.out(orEmpty(fresh), func(w io.Writer) {
 		if len(fresh) == 0 {
 			fmt.Fprintln(w, "every command line of the plan is trusted already")
 		}
 		e.printLines(w, fresh)
-	}); err != nil || len(fresh) == 0 || c.Bool("list") {
+	})
+	switch {
+	case err != nil || c.Bool("list"):
 		return err
-	}
-	ok := c.Bool("yes")
-	if !ok && e.json {
+	case c.Bool("yes"):
+		err := e.trustLines(eng, fresh)
+		if err == nil && c.Bool("code") {
+			err = e.allowCode(c.Context, store, eng)
+		}
+		e.tellCode(eng, snap.Plan)
+		return err
+	case e.json:
+		return nil
+	case e.asks():
+		return e.askTrust(c.Context, store, eng, snap.Plan, fresh)
+	case len(fresh) == 0:
+		e.tellCode(eng, snap.Plan)
 		return nil
 	}
-	if !ok {
-		if !e.asks() {
-			return fault.Waiting("git wf trust in a terminal; or, after git wf trust --list, git wf trust --yes",
-				"%s not trusted yet, and nobody is here to ask", engine.CountUntrusted(fresh))
-		}
-		if ok, err = e.askTrust(c.Context, fresh); err != nil {
-			return err
-		}
-	}
-	if !ok {
-		return errWaiting
-	}
-	return e.trustLines(eng, fresh)
+	return fault.Waiting("git wf trust in a terminal; or, after git wf trust --list, git wf trust --yes",
+		"%s not trusted yet, and nobody is here to ask", engine.CountUntrusted(fresh))
 }
 
 // printLines prints command lines in full, with what a reader should look at.
@@ -98,11 +108,45 @@ func (st style) printLines(w io.Writer, lines []plandoc.CommandLine) {
 	}
 }
 
-func (e *env) askTrust(ctx context.Context, lines []plandoc.CommandLine) (bool, error) {
-	return e.ask(ctx, fmt.Sprintf("Let %s run on this machine? [y/N] ", engine.CountUntrusted(lines)))
+// askTrust asks whether the lines may run here, and then whether they may run code that nobody has reviewed, if the plan
+// has them judge changes. A no to the lines is errWaiting.
+func (e *env) askTrust(ctx context.Context, store *gitstore.Store, eng *engine.Engine, p *plan.Plan,
+	lines []plandoc.CommandLine) error {
+	if len(lines) > 0 {
+		ok, err := e.ask(ctx, fmt.Sprintf("Let %s run on this machine? [y/N] ", engine.CountUntrusted(lines)))
+		if err == nil && !ok {
+			err = errWaiting
+		}
+		if err == nil {
+			err = e.trustLines(eng, lines)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !eng.Trust.NeedsCode(p) {
+		return nil
+	}
+	ok, err := e.ask(ctx, "They judge changes: they run code that a task has just changed and nobody has reviewed, "+
+		"as you; wf.sandbox confines it.\nAllow that in this repository? [y/N] ")
+	if err != nil || !ok {
+		e.tellCode(eng, p)
+		return err
+	}
+	return e.allowCode(ctx, store, eng)
+}
+
+// tellCode says what keeps the lines of a plan from judging its changes.
+func (p printer) tellCode(eng *engine.Engine, of *plan.Plan) {
+	if eng.Trust.NeedsCode(of) {
+		p.tell("the checks of its changes still wait: they run code that nobody has reviewed\nnext: git wf trust --code")
+	}
 }
 
 func (p printer) trustLines(eng *engine.Engine, lines []plandoc.CommandLine) error {
+	if len(lines) == 0 {
+		return nil
+	}
 	if err := eng.Trust.Add(lines); err != nil {
 		return err
 	}

@@ -66,6 +66,11 @@ const codeEntry = "code"
 // Code reports whether trusted lines may run code that a task has just changed.
 func (t *Trust) Code() bool { return t.hasEntry(codeEntry) }
 
+// NeedsCode reports whether command lines judge changes of the plan, but may not run code that was just written.
+func (t *Trust) NeedsCode(p *plan.Plan) bool {
+	return !t.Code() && slices.ContainsFunc(p.Tasks, func(task *plan.Task) bool { return task.Changes() && task.HasRun() })
+}
+
 // AllCriteria reports whether every run line of the task's criteria may run.
 func (t *Trust) AllCriteria(task *plan.Task) bool { return t.lacks(task).Text == "" }
 
