@@ -27,10 +27,10 @@ func (e *env) trustCommand() *cli.Command {
 			boolFlag("yes,y", "trust them without asking"),
 			boolFlag("list,l", "only show them"),
 			boolFlag("code", "let trusted lines run code that a task has just changed and nobody reviewed, as a "+
-				"test does; wf.sandbox confines it. With --yes, the plan's lines, too"),
+				"test does; wf.sandbox confines it"),
 		},
 		Action: func(c *cli.Context) error {
-			if c.Bool("code") && !c.Bool("list") && !c.Bool("yes") {
+			if c.Bool("code") && !c.Bool("list") {
 				return e.onStore(e.trustCode)(c)
 			}
 			return e.onPlan(wholePlan, e.trust)(c)
@@ -80,9 +80,6 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 		return err
 	case c.Bool("yes"):
 		err := e.trustLines(eng, fresh)
-		if err == nil && c.Bool("code") {
-			err = e.allowCode(c.Context, store, eng)
-		}
 		e.tellCode(eng, snap.Plan)
 		return err
 	case e.json:
