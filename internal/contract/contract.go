@@ -30,17 +30,16 @@ type Want struct {
 // Reply is a reply that keeps the contract. Which fields are set follows from Type. Its texts are fit to be printed;
 // the contents of files are as the agent wrote them.
 type Reply struct {
-	Type       ResultType
-	Summary    string
-	Files      []File
-	Needs      []need
-	Error      string
-	Review     plan.Review // of a REVIEW, what the agent says in it: verdict, score, ratings, suggestions
-	StillHolds bool        // of an approved version whose inputs have changed: it need not be made again
-	Criteria   []ruling    // one for each criterion without a run line, in the order of Want
-	Notes      []plan.Note // of an ARTIFACT, an ERROR or a REVIEW: category and text
-	Concerns   []plan.Note // of an ARTIFACT or an ERROR: about other tasks, each with its id
-	Estimates  []estimate  // of some or all of the leaves, each at most once
+	Type      ResultType
+	Summary   string
+	Files     []File
+	Needs     []need
+	Error     string
+	Review    plan.Review // of a REVIEW, what the agent says in it: verdict, score, ratings, suggestions
+	Criteria  []ruling    // one for each criterion without a run line, in the order of Want
+	Notes     []plan.Note // of an ARTIFACT, an ERROR or a REVIEW: category and text
+	Concerns  []plan.Note // of an ARTIFACT or an ERROR: about other tasks, each with its id
+	Estimates []estimate  // of some or all of the leaves, each at most once
 }
 
 // File is one file of a deliverable.

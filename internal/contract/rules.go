@@ -137,9 +137,6 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 func (j *judge) review(object map[string]any, r *Reply) {
 	said := &r.Review
 	said.Verdict = plan.Verdict(str(object, "verdict"))
-	if r.StillHolds, _ = object["still_holds"].(bool); r.StillHolds && said.Verdict == plan.Rejected {
-		j.add(codeContradiction, "$.still_holds", "false in a review that rejects", "true", `"still_holds": false`)
-	}
 	j.scored(object, said)
 	failed := j.rulings(items(object, "criteria"), r)
 	for i, s := range items(object, "suggestions") {

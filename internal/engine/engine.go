@@ -50,9 +50,6 @@ type Engine struct {
 
 	joined sync.Map // by joinedRun, what the run lines of a judge gave on joined changes: []plan.CriterionResult
 
-	asksHolds bool     // the current run asks reviewers whether a version still holds
-	askedHold sync.Map // by heldVersion: those that this process has asked about
-
 	leaseMu   sync.Mutex // guards Lease while it is looked up
 	ownerOnce sync.Once
 	self      owner

@@ -72,9 +72,6 @@ func (r *run) loop(ctx context.Context) (*plan.State, error) {
 	if err := r.mayBegin(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.readHolds(ctx); err != nil {
-		return nil, err
-	}
 	place, err := r.newScratch(ctx)
 	if err != nil {
 		return nil, err
@@ -425,9 +422,6 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 	}
 	if t.Fill != nil {
 		return work{task: t, do: e.renderFill, what: "render", agent: t.Agent}, true
-	}
-	if w, ok := e.holdsWork(s, t); ok {
-		return w, true
 	}
 	name := e.agentOf(s.Plan, t.Task)
 	by := func(do func(context.Context, plan.ID, *plan.TaskState, string) error) doer {
