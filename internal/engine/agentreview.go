@@ -64,22 +64,20 @@ func (e *Engine) mayReview(s *plan.State, t *plan.TaskState, who speaker) func(s
 // reviewByAgent has an agent judge a task's newest version, with what the engine itself ran and saw. It locks the
 // version when the review begins.
 func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskState, who speaker) error {
-	return e.reviewLocked(ctx, id, t, plan.StepPerson, who.agent, func(r reviewing) error {
-		t := r.target
-		if again, ok := e.reviewingAgent(r.state, t); !ok || again != who {
+	return e.reviewLocked(ctx, id, t, plan.StepPerson, who.agent, func(ctx context.Context, h *hold) error {
+		t := h.task
+		if again, ok := e.reviewingAgent(h.state, t); !ok || again != who {
 			return nil
 		}
-		began := e.Now()
-		ev, err := e.evidence(r.work, id, r.snap, r.state, t)
+		ev, err := e.evidence(h.work, h.snap, h.state, t)
 		var res agent.Result
 		var reply contract.Reply
-		var log bytes.Buffer
 		if err == nil {
 			e.report(t.TaskID, fmt.Sprintf("%s is reviewed by %s", plan.VersionID(t.Active), who))
-			reply, res, err = e.askReview(r.work, r.snap, t, ev, who, &log)
+			reply, res, err = e.askReview(h, ev, who)
 		}
-		if r.work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {
-			return e.broken(ctx, r.hold)
+		if h.work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {
+			return e.broken(ctx, h)
 		}
 		if err != nil && res.Message == "" {
 			res = agent.Result{Kind: agent.Error, Message: err.Error()}
@@ -88,11 +86,11 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 			return down
 		}
 		if res.Kind != agent.Artifact {
-			return e.fail(ctx, id, r.check, t.Active, r.hold, res, e.Now().Sub(began), log.Bytes())
+			return e.fail(ctx, h, res)
 		}
 		said := reply.Review
 		by := speaker{res.MadeBy(who.agent), who.seat}
-		said.Reviewer, said.Agent, said.Session = by.reviewer(), by.spoken(), r.hold.claim.Session
+		said.Reviewer, said.Agent, said.Session = by.reviewer(), by.spoken(), h.claim.Session
 		said.Reason, said.CheckID, said.Usage = reply.Summary, ev.checkID, res.Usage
 		rulings := map[string]check.Ruling{}
 		for _, c := range reply.Criteria {
@@ -101,16 +99,15 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 				rulings[c.ID] = check.Ruling{Result: plan.ResultPass, Evidence: c.Evidence}
 			}
 		}
-		return e.recordReview(ctx, id, check.ByAgent(ev.subject, ev.ran, said, rulings, e.Now()), ev.subject, r.hold,
-			nil,
-			res.Notes...)
+		rev := check.ByAgent(ev.subject, ev.ran, said, rulings, e.Now())
+		return e.recordReview(ctx, id, rev, ev.subject, h, nil, res.Notes...)
 	})
 }
 
 // askReview gives a reviewing agent its packet and returns its verdict.
-func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence, who speaker,
-	log *bytes.Buffer) (contract.Reply, agent.Result, error) {
-	w, err := e.prepareAs(ctx, snap, t, reviewRoleOf(t.Task), who.seat, ev.subject.Artifact.Inputs)
+func (e *Engine) askReview(h *hold, ev evidence, who speaker) (contract.Reply, agent.Result, error) {
+	ctx, t := h.work, h.task
+	w, err := e.prepareAs(ctx, h.snap, t, reviewRoleOf(t.Task), who.seat, ev.subject.Artifact.Inputs)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
@@ -118,34 +115,33 @@ func (e *Engine) askReview(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	if err := w.makePlaces(); err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	data, err := e.reviewData(ctx, w, snap, t, ev, who)
+	data, err := e.reviewData(ctx, w, ev, who)
 	if err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
 	want := contract.Want{Role: w.role, Criteria: t.AcceptanceCriteria, Rubric: ev.subject.Rubric,
 		MinScore: ev.subject.MinScore}
-	return e.consult(ctx, w, snap, t, who, data, want, log)
+	return e.consult(ctx, w, who, data, want, &h.log)
 }
 
 // reviewData is the packet for a reviewer.
-func (e *Engine) reviewData(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState, ev evidence,
-	who speaker) (prompt.Data, error) {
-	data, err := e.packet(ctx, w, snap, t, ev)
+func (e *Engine) reviewData(ctx context.Context, w *workDir, ev evidence, who speaker) (prompt.Data, error) {
+	data, err := e.packet(ctx, w, ev)
 	if err != nil {
 		return data, err
 	}
-	data.Shell = e.Agents.WritesFiles(who.agent) && !snap.Plan.Roles[who.seat].Decides()
+	data.Shell = e.Agents.WritesFiles(who.agent) && !w.snap.Plan.Roles[who.seat].Decides()
 	if !data.Shell {
 		data.Candidate.Dir = ""
 	}
-	if data.Failed, err = e.lastFailure(ctx, snap, t, t.Active, who.agent); err != nil {
+	if data.Failed, err = e.lastFailure(ctx, w.snap, w.task, w.task.Active, who.agent); err != nil {
 		return data, err
 	}
-	if t.Planning() {
-		if err := e.planReviewData(ctx, snap, t, &data); err != nil {
+	if w.task.Planning() {
+		if err := e.planReviewData(ctx, w, &data); err != nil {
 			return data, err
 		}
-		data.Apart, err = e.apart(ctx, snap, t)
+		data.Apart, err = e.apart(ctx, w.snap, w.task)
 	}
 	return data, err
 }
@@ -172,11 +168,11 @@ func (e *Engine) apart(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 }
 
 // consult writes the prompt of a role that makes no deliverable and has the agent answer it.
-func (e *Engine) consult(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState, who speaker,
-	data prompt.Data, want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
+func (e *Engine) consult(ctx context.Context, w *workDir, who speaker, data prompt.Data, want contract.Want,
+	log *bytes.Buffer) (contract.Reply, agent.Result, error) {
 	var may func(string) bool
 	if w.role.Usual() == contract.Review {
-		may = e.mayReview(snap.State(), t, who)
+		may = e.mayReview(w.snap.State(), w.task, who)
 	}
 	judge, err := e.Agents.Judge(who.agent, may)
 	if err != nil {
@@ -186,7 +182,7 @@ func (e *Engine) consult(ctx context.Context, w *workDir, snap *gitstore.Snapsho
 	if err := e.writePrompt(w, data, e.budget(who.agent)); err != nil {
 		return contract.Reply{}, agent.Result{}, err
 	}
-	job := w.job(snap, t, log)
+	job := w.job(log)
 	job.Environ = e.Environ
 	return judge.Judge(ctx, job, want)
 }
@@ -203,7 +199,7 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 	if err := w.makePlaces(); err != nil {
 		return nil, res, err
 	}
-	data := e.promptData(w, snap, t)
+	data := e.promptData(w)
 	data.Limits = prompt.LimitsOf(c.whole)
 	want := contract.Want{Role: w.role}
 	for _, l := range leaves {
@@ -217,8 +213,7 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 	}
 	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plain.Count(len(leaves), "task"), areOrIs(len(leaves)),
 		t.Agent))
-	var log bytes.Buffer
-	reply, res, err := e.consult(ctx, w, snap, t, speaker{agent: t.Agent}, data, want, &log)
+	reply, res, err := e.consult(ctx, w, speaker{agent: t.Agent}, data, want, new(bytes.Buffer))
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) {
 		res.Message = err.Error()

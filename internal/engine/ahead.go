@@ -26,13 +26,13 @@ type joinedRun struct {
 }
 
 // lookAhead runs the lines of a judge on what it judges, and shows them to whoever speaks for it.
-func (e *Engine) lookAhead(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
-	name string) error {
-	if !e.looksAhead(name, t) {
+func (e *Engine) lookAhead(h *hold, w *workDir) error {
+	t := h.task
+	if !e.looksAhead(h.claim.Agent, t) {
 		return nil
 	}
 	subject := check.Subject{Task: t.Task, Artifact: plan.Artifact{TaskID: t.TaskID, Inputs: w.inputs}}
-	results, err := e.examine(ctx, snap, snap.State(), subject)
+	results, err := e.examine(h.work, h.snap, h.state, subject)
 	if err != nil {
 		return fmt.Errorf("its own commands could not run: %w", err)
 	}
@@ -40,7 +40,7 @@ func (e *Engine) lookAhead(ctx context.Context, w *workDir, snap *gitstore.Snaps
 		results[i].Evidence = e.mask().Text(r.Evidence)
 	}
 	w.ran = prompt.RanOf(results)
-	return e.attemptPrompt(ctx, w, snap, t, name)
+	return e.attemptPrompt(h.work, w)
 }
 
 // looksAhead reports whether whoever makes the next version of a task is shown what its run lines say.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
@@ -29,66 +27,58 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	if err != nil {
 		return err
 	}
-	inWorktree := e.inWorktree(name, t.Task) || t.Changes()
-	h, work, err := e.claimAs(ctx, id, plan.Claim{Task: t.TaskID, Agent: name, Worktree: inWorktree})
-	if err != nil {
-		return err
-	}
-	defer e.release(ctx, id, h)
-	snap, state, t, err := e.afterClaim(ctx, id, t.TaskID)
-	if err != nil || t == nil {
-		return err
-	}
-	if inWorktree {
-		if err := e.keepsClear(ctx, id, state, t); err != nil {
+	want := plan.Claim{Task: t.TaskID, Agent: name, Worktree: e.inWorktree(name, t.Task) || t.Changes()}
+	return e.underClaim(ctx, id, want, (*hold).isReady, func(ctx context.Context, h *hold) error {
+		err := e.beginAttempt(ctx, h)
+		if err != nil {
+			return err
+		}
+		if rejected, err := e.rejectConflict(ctx, h.snap, h.task); err != nil || rejected {
+			return err
+		}
+		w, err := e.prepare(h.work, h.snap, h.task, roleOf(h.task.Task), approvedInputs(h.snap, h.state, h.task.TaskID))
+		var tooLong *prompt.BudgetError
+		if errors.As(err, &tooLong) { // this task can't go on, but others can
+			return e.failWith(ctx, h, err.Error())
+		}
+		if err != nil {
+			return err
+		}
+		defer w.remove()
+		if ready, err := e.takeSteps(ctx, h, w); err != nil || !ready {
+			return err
+		}
+		return e.makeVersion(ctx, h, w, worker)
+	})
+}
+
+// beginAttempt fails with gitstore.ErrClaimed while somebody works on the same paths, or in the same conversation. Both
+// claim their tasks before they look, so at least one sees the other, and nobody begins after seeing one.
+func (e *Engine) beginAttempt(ctx context.Context, h *hold) error {
+	if h.claim.Worktree {
+		if err := e.keepsClear(ctx, h.snap, h.task); err != nil {
 			return err
 		}
 	}
-	if err := e.talksAlone(ctx, id, state, t, name); err != nil {
-		return err
-	}
-	if rejected, err := e.rejectConflict(ctx, snap, t); err != nil || rejected {
-		return err
-	}
-	began := e.Now()
-	w, err := e.prepare(work, snap, t, roleOf(t.Task), approvedInputs(snap, state, t.TaskID))
-	var tooLong *prompt.BudgetError
-	if errors.As(err, &tooLong) { // this task can't go on, but others can
-		return e.fail(ctx, id, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()},
-			e.Now().Sub(began), nil)
-	}
-	if err != nil {
-		return err
-	}
-	defer w.remove()
-	if ready, err := e.takeSteps(ctx, work, snap, t, h, w, name); err != nil || !ready {
-		return err
-	}
+	return e.talksAlone(ctx, h)
+}
 
+// makeVersion asks the agent, and records what it made.
+func (e *Engine) makeVersion(ctx context.Context, h *hold, w *workDir, worker agent.Agent) error {
+	t, name := h.task, h.claim.Agent
 	e.report(t.TaskID, "started by "+name)
-	began = e.Now()
-	if err := e.lookAhead(work, w, snap, t, name); work.Err() != nil {
+	h.began = e.Now()
+	if err := e.lookAhead(h, w); h.work.Err() != nil {
 		return e.broken(ctx, h)
 	} else if err != nil {
-		res := agent.Result{Kind: agent.Error, Message: err.Error()}
-		return e.fail(ctx, id, t.TaskID, 0, h, res, e.Now().Sub(began), nil)
+		return e.failWith(ctx, h, err.Error())
 	}
-	var log bytes.Buffer
-	job := w.job(snap, t, &log)
-	job.Environ = e.Environ
-	if name == agent.NameExec {
-		if job.Environ, err = e.commandEnv(); err != nil {
-			return err
-		}
-	}
-	if job.Thread, err = e.thread(work, snap, t, name); err != nil {
+	job, err := e.jobOf(h, w)
+	if err != nil {
 		return err
 	}
-	if job.Spent, err = e.spent(work, snap, t, job.Thread); err != nil {
-		return err
-	}
-	res, err := worker.Run(work, job)
-	if done := err == nil && (res.Kind == agent.Artifact || res.Kind == agent.NeedsInput); work.Err() != nil && !done {
+	res, err := worker.Run(h.work, job)
+	if done := err == nil && (res.Kind == agent.Artifact || res.Kind == agent.NeedsInput); h.work.Err() != nil && !done {
 		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt. Record what was
 		// finished just before, if the claim is still ours.
 		return e.broken(ctx, h)
@@ -104,27 +94,43 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 			return err
 		}
 	}
-	if res.Kind == agent.NeedsInput && len(res.Needs) > 0 {
-		return e.needs(ctx, snap, t, h, res, e.Now().Sub(began), log.Bytes())
+	switch {
+	case res.Kind == agent.NeedsInput && len(res.Needs) > 0:
+		return e.needs(ctx, h, res)
+	case res.Kind == agent.Artifact && w.change != nil:
+		return e.deliverChange(ctx, h, w, res)
+	case res.Kind != agent.Artifact:
+		return e.fail(ctx, h, res)
 	}
-	if res.Kind == agent.Artifact && w.change != nil {
-		return e.deliverChange(ctx, snap, t, h, w, res, e.Now().Sub(began), log.Bytes())
+	var refused *agent.CollectError
+	files, err := agent.Collect(w.out, t.DeliverableSpec, h.snap.Plan.Limits())
+	if err == nil {
+		return e.deliver(ctx, h, w, files, res)
 	}
-	if res.Kind == agent.Artifact {
-		var refused *agent.CollectError
-		files, err := agent.Collect(w.out, t.DeliverableSpec, snap.Plan.Limits())
-		if err == nil {
-			return e.deliver(ctx, snap, t, h, w, files, res, e.Now().Sub(began))
-		}
-		if !errors.As(err, &refused) {
-			return err
-		}
-		res.Kind, res.Message = agent.Error, err.Error()
-		if refused.Rule.Lasting() {
-			return e.refused(ctx, snap, t, h, res, e.Now().Sub(began), log.Bytes())
-		}
+	if !errors.As(err, &refused) {
+		return err
 	}
-	return e.fail(ctx, id, t.TaskID, 0, h, res, e.Now().Sub(began), log.Bytes())
+	res.Kind, res.Message = agent.Error, err.Error()
+	if refused.Rule.Lasting() {
+		return e.refused(ctx, h, res)
+	}
+	return e.fail(ctx, h, res)
+}
+
+// jobOf is what the agent gets to make a version.
+func (e *Engine) jobOf(h *hold, w *workDir) (job agent.Job, err error) {
+	job = w.job(&h.log)
+	job.Environ = e.Environ
+	if h.claim.Agent == agent.NameExec {
+		job.Environ, err = e.commandEnv()
+	}
+	if err == nil {
+		job.Thread, err = e.thread(h.work, h.snap, h.task, h.claim.Agent)
+	}
+	if err == nil {
+		job.Spent, err = e.spent(h.work, h.snap, h.task, job.Thread)
+	}
+	return job, err
 }
 
 // roleOf is the role of the agent that does a task.
@@ -209,17 +215,17 @@ func talkedBy(s *plan.State, t *plan.TaskState, name string, claims plan.Claims)
 }
 
 // talksAlone fails with gitstore.ErrClaimed if the agent works on another task in the same conversation: one is never
-// written by two at once. As with keepsClear, nobody begins after seeing somebody.
-func (e *Engine) talksAlone(ctx context.Context, id plan.ID, s *plan.State, t *plan.TaskState, name string) error {
-	if !e.inRoleThread(s, t, name) {
+// written by two at once.
+func (e *Engine) talksAlone(ctx context.Context, h *hold) error {
+	if !e.inRoleThread(h.state, h.task, h.claim.Agent) {
 		return nil
 	}
-	claims, err := e.Store.Claims(ctx, id)
+	claims, err := e.Store.Claims(ctx, h.plan)
 	if err != nil {
 		return err
 	}
-	if by := talkedBy(s, t, name, e.Standing(claims, e.Now())); by != "" {
-		return fmt.Errorf("%s: goes on in the conversation of %s: %w", t.TaskID, by, gitstore.ErrClaimed)
+	if by := talkedBy(h.state, h.task, h.claim.Agent, e.Standing(claims, e.Now())); by != "" {
+		return fmt.Errorf("%s: goes on in the conversation of %s: %w", h.task.TaskID, by, gitstore.ErrClaimed)
 	}
 	return nil
 }
@@ -241,37 +247,6 @@ func (e *Engine) fenced(h *hold) {
 			h.claim.Number))
 }
 
-// afterClaim reads the plan again now that nobody else can work on the task; a nil task means that nothing is left to
-// do.
-func (e *Engine) afterClaim(ctx context.Context, id plan.ID, task plan.TaskID) (*gitstore.Snapshot, *plan.State,
-	*plan.TaskState, error) {
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	state := snap.State()
-	if t := state.Tasks[task]; ready(t) {
-		return snap, state, t, nil
-	}
-	return snap, state, nil, nil
-}
-
-// claimWhile claims a task and reads the plan again. If the work is not due any more, because somebody else was faster,
-// the claim is given back and the hold is nil. The returned context ends when the claim is lost.
-func (e *Engine) claimWhile(ctx context.Context, id plan.ID, task plan.TaskID, by string,
-	due func(*plan.State) bool) (*hold, context.Context, *gitstore.Snapshot, error) {
-	h, work, err := e.claim(ctx, id, task, by)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil || !due(snap.State()) {
-		e.release(ctx, id, h)
-		return nil, nil, nil, err
-	}
-	return h, work, snap, nil
-}
-
 // among reports whether a task is in a list.
 func among(list []*plan.TaskState, id plan.TaskID) bool {
 	return slices.ContainsFunc(list, func(t *plan.TaskState) bool { return t.TaskID == id })
@@ -282,26 +257,24 @@ func ready(t *plan.TaskState) bool {
 	return t != nil && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified && !t.Waits())
 }
 
-// keepsClear fails with gitstore.ErrClaimed if somebody else works on the same paths in a worktree. Both claim their
-// tasks before they look, so at least one sees the other, and nobody begins after seeing one.
-func (e *Engine) keepsClear(ctx context.Context, id plan.ID, s *plan.State, t *plan.TaskState) error {
+// keepsClear fails with gitstore.ErrClaimed if somebody else works on the same paths in a worktree.
+func (e *Engine) keepsClear(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	if len(plandoc.TouchedPaths(t.Task)) == 0 {
 		return nil
 	}
-	claims, err := e.Store.Claims(ctx, id)
+	claims, err := e.Store.Claims(ctx, snap.ID)
 	if err != nil {
 		return err
 	}
-	if by := crossedBy(s, t.Task, e.Standing(claims, e.Now())); by != "" {
+	if by := crossedBy(snap.State(), t.Task, e.Standing(claims, e.Now())); by != "" {
 		return fmt.Errorf("%s: about the same paths as %s: %w", t.TaskID, by, gitstore.ErrClaimed)
 	}
 	return nil
 }
 
 // deliver records a new version, with its verdict if the checks are quick.
-func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
-	files []agent.File, res agent.Result, took time.Duration) error {
-	x := e.early(ctx, t.TaskID, took)
+func (e *Engine) deliver(ctx context.Context, h *hold, w *workDir, files []agent.File, res agent.Result) error {
+	x := e.early(ctx, h)
 	defer x.end()
 	batch := e.Store.NewBatch()
 	defer batch.Discard() // if it is not recorded
@@ -309,104 +282,104 @@ func (e *Engine) deliver(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	if err != nil {
 		return err
 	}
-	same, err := e.rejectedAlready(ctx, snap, t, tree, w.inputs)
+	same, err := e.rejectedAlready(ctx, h, tree, w.inputs)
 	if err != nil {
 		return err
 	}
 	if same && e.Agents.Knows(h.claim.Agent) && h.claim.Agent != agent.NameOutline {
 		res.Kind, res.Message = agent.Error, fmt.Sprintf("made the files of %s again, which was rejected: %s",
-			plan.VersionID(t.Active), w.rejected.Reason)
-		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, nil)
+			plan.VersionID(h.task.Active), w.rejected.Reason)
+		h.log.Reset()
+		return e.fail(ctx, h, res)
 	}
-	return e.recordVersion(ctx, snap, t, h, w, batch, tree, infos, res, took, x)
+	return e.recordVersion(ctx, h, w, batch, tree, infos, res, x)
 }
 
 // rejectedAlready reports whether a tree is that of the newest version, which was made from the same inputs and
 // rejected for what it is.
-func (e *Engine) rejectedAlready(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, tree plan.OID,
-	inputs []plan.Input) (bool, error) {
-	v, ok := snap.Records.Of(t.TaskID).Version(t.Active)
-	if !ok || v.Files != tree || snap.State().LastingVerdict(t.TaskID, plan.VersionID(t.Active)) != plan.Rejected {
+func (e *Engine) rejectedAlready(ctx context.Context, h *hold, tree plan.OID, inputs []plan.Input) (bool, error) {
+	id, active := h.task.TaskID, h.task.Active
+	v, ok := h.snap.Records.Of(id).Version(active)
+	if !ok || v.Files != tree || h.state.LastingVerdict(id, plan.VersionID(active)) != plan.Rejected {
 		return false, nil
 	}
-	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)
+	made, err := export.ReadArtifact(ctx, e.Store, h.snap, id, active)
 	return err == nil && slices.Equal(made.Inputs, inputs), err
 }
 
 // recordVersion records a new version whose files are in the batch.
-func (e *Engine) recordVersion(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
-	batch *gitstore.Batch, tree plan.OID, infos []plan.FileInfo, res agent.Result, took time.Duration, x *early) error {
-	by := res.MadeBy(h.claim.Agent)
-	a := plan.Artifact{
-		TaskID: t.TaskID, Tree: tree, Agent: by, Session: h.claim.Session, CreatedAt: plan.Second(e.Now()),
-		SourceCommit: w.source, Inputs: w.inputs, Files: infos, Size: totalSize(infos),
-		DurationMS: took.Milliseconds(), Summary: res.Summary, Thread: res.Thread, Usage: res.Usage,
-		Preparation: h.prepared,
-	}
+func (e *Engine) recordVersion(ctx context.Context, h *hold, w *workDir, batch *gitstore.Batch, tree plan.OID,
+	infos []plan.FileInfo, res agent.Result, x *early) error {
+	by, took := res.MadeBy(h.claim.Agent), e.took(h)
+	a := e.newArtifact(h.task.TaskID, by, tree, infos, w.inputs)
+	a.Session, a.SourceCommit, a.DurationMS, a.Summary = h.claim.Session, w.source, took.Milliseconds(), res.Summary
+	a.Thread, a.Usage, a.Preparation, a.Concerns = res.Thread, res.Usage, h.prepared, res.Concerns
 	if by == agent.NameExec {
-		const most = 1 << 10
-		a.Output = strings.TrimSpace(res.LogTail)
-		if n := len(a.Output); n > most {
-			a.Output = "..." + strings.ToValidUTF8(a.Output[n-most:], "")
-		}
+		a.Output = lastPart(strings.TrimSpace(res.LogTail), 1<<10)
 	}
-	count := countFiles(infos)
+	count := plain.Count(len(infos), "file")
 	if w.change != nil {
 		a.Base, count = &w.change.base, plain.Count(len(plandoc.ChangedFiles(infos)), "changed file")
-		if err := e.keepBase(context.WithoutCancel(ctx), batch, snap.ID, a); err != nil {
+		if err := e.keepBase(context.WithoutCancel(ctx), batch, h.plan, a); err != nil {
 			return err
 		}
 	}
-	a.Concerns = res.Concerns
 	ev := plan.NewVersion{Artifact: a, Notes: res.Notes, Author: AgentActor(by)}
-	done, err := e.appendWith(ctx, snap.ID, ev, h, gitstore.AppendOptions{Batch: batch, Next: x.next()})
+	done, err := e.appendWith(ctx, h.plan, ev, h, gitstore.AppendOptions{Batch: batch, Next: x.next()})
 	if err != nil {
 		return err
 	}
-	e.report(t.TaskID, fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), by, count, round(took)))
-	return x.finish(ctx, snap.ID, t, done)
+	e.report(h.task.TaskID, fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), by, count, round(took)))
+	return x.finish(ctx, h.plan, h.task, done)
 }
 
-// failed is the record of an attempt that left no artifact.
-func (e *Engine) failed(task plan.TaskID, version int, h *hold, res agent.Result, took time.Duration,
-	log []byte) plan.AddAttempt {
+// newArtifact is the record of a version that is made now.
+func (e *Engine) newArtifact(task plan.TaskID, by string, tree plan.OID, files []plan.FileInfo,
+	inputs []plan.Input) plan.Artifact {
+	return plan.Artifact{TaskID: task, Agent: by, Tree: tree, Files: files, Size: totalSize(files), Inputs: inputs,
+		CreatedAt: plan.Second(e.Now())}
+}
+
+// failed is the record of work under a claim that left no artifact and no review.
+func (e *Engine) failed(h *hold, res agent.Result) plan.AddAttempt {
 	by := res.MadeBy(h.claim.Agent)
-	notes := res.Notes
-	if res.Kind == agent.NeedsInput {
-		notes = nil // the event of a question brings none
-	}
-	return plan.AddAttempt{
+	ev := plan.AddAttempt{
 		Attempt: plan.Attempt{
-			TaskID: task, Kind: res.Kind.Attempt(), Agent: by, Session: h.claim.Session,
-			CreatedAt:  plan.Second(e.Now()),
-			DurationMS: took.Milliseconds(), ExitCode: res.ExitCode, Message: res.Message, Concerns: res.Concerns,
-			Thread: res.Thread, Usage: res.Usage,
+			TaskID: h.claim.Task, Kind: res.Kind.Attempt(), Agent: by, Session: h.claim.Session,
+			CreatedAt: plan.Second(e.Now()), DurationMS: e.took(h).Milliseconds(), ExitCode: res.ExitCode,
+			Message: res.Message, Concerns: res.Concerns, Thread: res.Thread, Usage: res.Usage,
 			Preparation: h.prepared,
 		},
-		Version: version, Log: log, Notes: notes, Author: AgentActor(by),
+		Log: h.log.Bytes(), Notes: res.Notes, Author: AgentActor(by),
 	}
+	if res.Kind == agent.NeedsInput {
+		ev.Notes = nil // the event of a question brings none
+	}
+	if h.task != nil && h.task.TaskID != h.claim.Task { // the CHECK's attempt to review a version
+		ev.Version = h.task.Active
+	}
+	return ev
 }
 
 // needs records the questions that an attempt ended with. It does not ask again what was asked and answered before: an
 // agent that asks again has failed.
-func (e *Engine) needs(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result,
-	took time.Duration, log []byte) error {
+func (e *Engine) needs(ctx context.Context, h *hold, res agent.Result) error {
 	for _, need := range res.Needs {
-		q, err := e.asked(ctx, snap, t.TaskID, need.Name)
+		q, err := e.asked(ctx, h.snap, h.task.TaskID, need.Name)
 		if err != nil {
 			return err
 		}
 		if q != nil {
 			res.Kind, res.Message = agent.Error, fmt.Sprintf("asked for %s again, which %s has the answer to",
 				plain.Line(q.Name), q.QuestionID)
-			return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
+			return e.fail(ctx, h, res)
 		}
 	}
 	for i := range res.Needs {
 		res.Needs[i].By, res.Needs[i].CreatedAt = res.MadeBy(h.claim.Agent), plan.Second(e.Now())
 	}
-	ev := plan.Ask{Attempt: e.failed(t.TaskID, 0, h, res, took, log), Questions: res.Needs}
-	return e.record(ctx, snap.ID, t.TaskID, ev, h, nil, func(c plan.Change) string {
+	ev := plan.Ask{Attempt: e.failed(h, res), Questions: res.Needs}
+	return e.record(ctx, h.plan, h.task.TaskID, ev, h, nil, func(c plan.Change) string {
 		return what(c) + ": " + firstLine(res.Needs[0].Question)
 	})
 }
@@ -428,22 +401,21 @@ const refusedFile = "a file that was refused"
 // refused records that a file was refused for a reason that a retry does not change. A command line would produce the
 // same file, so refused asks a person at once; an agent gets one more try. After the answer it is an attempt like any
 // other.
-func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, res agent.Result,
-	took time.Duration, log []byte) error {
+func (e *Engine) refused(ctx context.Context, h *hold, res agent.Result) error {
 	again := h.claim.Agent == agent.NameExec
-	if list := snap.Records.Of(t.TaskID).Attempts; !again && len(list) > 0 {
-		last, err := e.documents(ctx, snap, t.TaskID).Attempt(list[len(list)-1])
+	if list := h.snap.Records.Of(h.task.TaskID).Attempts; !again && len(list) > 0 {
+		last, err := e.documents(ctx, h.snap, h.task.TaskID).Attempt(list[len(list)-1])
 		if err != nil {
 			return err
 		}
 		again = last.Message == e.mask().Text(res.Message)
 	}
-	asked, err := e.asked(ctx, snap, t.TaskID, refusedFile)
+	asked, err := e.asked(ctx, h.snap, h.task.TaskID, refusedFile)
 	if err != nil {
 		return err
 	}
 	if !again || asked != nil {
-		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
+		return e.fail(ctx, h, res)
 	}
 	res.Kind = agent.NeedsInput
 	res.Needs = []plan.Question{{
@@ -451,17 +423,20 @@ func (e *Engine) refused(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		Question: res.Message +
 			".\nTrying again would make it again. Mend what makes it, or the plan, and answer; then it is tried again.",
 	}}
-	return e.needs(ctx, snap, t, h, res, took, log)
+	return e.needs(ctx, h, res)
 }
 
 // fail records an attempt without a result.
-func (e *Engine) fail(ctx context.Context, id plan.ID, task plan.TaskID, version int, h *hold, res agent.Result,
-	took time.Duration, log []byte) error {
+func (e *Engine) fail(ctx context.Context, h *hold, res agent.Result) error {
 	if err := e.scratch.hasRoom(); err != nil {
 		return err
 	}
-	ev := e.failed(task, version, h, res, took, log)
-	return e.record(ctx, id, task, ev, h, nil, func(c plan.Change) string {
+	return e.record(ctx, h.plan, h.claim.Task, e.failed(h, res), h, nil, func(c plan.Change) string {
 		return what(c) + ": " + firstLine(res.Message)
 	})
+}
+
+// failWith records that the work failed before an agent said anything.
+func (e *Engine) failWith(ctx context.Context, h *hold, message string) error {
+	return e.fail(ctx, h, agent.Result{Kind: agent.Error, Message: message})
 }

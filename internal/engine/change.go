@@ -34,7 +34,8 @@ type changing struct {
 }
 
 // beginChange makes the directory in which an attempt works a checkout of what its change begins with.
-func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *Engine) beginChange(ctx context.Context, w *workDir) error {
+	snap, t := w.snap, w.task
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
 	base, conflicts, err := e.baseOf(ctx, batch, snap, t.TaskID)
@@ -45,7 +46,7 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir, snap *gitstore.Sna
 		return err
 	}
 	w.change = &changing{base: base, conflicts: conflicts}
-	if err := e.showRefused(ctx, w, snap, t); err != nil {
+	if err := e.showRefused(ctx, w); err != nil {
 		return err
 	}
 	commit, err := e.begin(ctx, batch, base)
@@ -285,27 +286,26 @@ func (e *changeError) Error() string {
 }
 
 // deliverChange records what an attempt made of its checkout as a version, or why there is none.
-func (e *Engine) deliverChange(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
-	res agent.Result, took time.Duration, log []byte) error {
+func (e *Engine) deliverChange(ctx context.Context, h *hold, w *workDir, res agent.Result) error {
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	tree, files, err := w.change.ended(context.WithoutCancel(ctx), batch, snap.Plan.Limits())
+	tree, files, err := w.change.ended(context.WithoutCancel(ctx), batch, h.snap.Plan.Limits())
 	var wrong *changeError
 	switch {
 	case errors.Is(err, errNothingChanged):
 		res.Kind, res.Message = agent.Noop, err.Error()
-		if snap.Records.Of(t.TaskID).Landed(t.Active) {
+		if h.snap.Records.Of(h.task.TaskID).Landed(h.task.Active) {
 			res.Message += fmt.Sprintf(", which has %s: git wf undo %s takes that back first",
-				plan.VersionID(t.Active), t.TaskID)
+				plan.VersionID(h.task.Active), h.task.TaskID)
 		}
-		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
+		return e.fail(ctx, h, res)
 	case errors.As(err, &wrong):
 		res.Kind, res.Message = agent.Error, err.Error()
-		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
+		return e.fail(ctx, h, res)
 	case err != nil:
 		return err
 	}
-	return e.recordVersion(ctx, snap, t, h, w, batch, tree, files, res, took, nil)
+	return e.recordVersion(ctx, h, w, batch, tree, files, res, nil)
 }
 
 // submittedChange computes the change that a person hands in: what a commit's tree is beside what it began with.

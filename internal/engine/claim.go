@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -117,15 +118,28 @@ func StateNow(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	return snap.StateUnder((&Engine{}).Standing(claims, now), now), nil
 }
 
-// hold is a claim on a task that is renewed until it is released.
+// hold is a claim on a task that is renewed until it is released, and the work under it.
 type hold struct {
+	plan     plan.ID
 	claim    plan.Claim
 	ended    int  // claims of the task that have left a record
 	released bool // together with its event
 	lost     bool // we took over a claim whose owner did not come back
 	stop     func()
-	prepared []plan.Prepared // of the attempt under the claim
+	work     context.Context // ends when the claim is lost: somebody else may then do the same work
+
+	// as read under the claim
+	snap  *gitstore.Snapshot
+	state *plan.State
+	task  *plan.TaskState // that is worked on: of a claim on a CHECK, its target
+
+	began    time.Time
+	prepared []plan.Prepared
+	log      bytes.Buffer
 }
+
+// took is how long the work has taken.
+func (e *Engine) took(h *hold) time.Duration { return e.Now().Sub(h.began) }
 
 // take takes a claim, if necessary over from somebody whose claim no longer holds, or fails with gitstore.ErrClaimed.
 func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, error) {
@@ -136,7 +150,7 @@ func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, 
 	if err := mayClaim(snap.State(), want); err != nil {
 		return nil, err
 	}
-	h := &hold{ended: snap.State().ClaimsEnded(want.Task), stop: func() {}}
+	h := &hold{plan: id, ended: snap.State().ClaimsEnded(want.Task), stop: func() {}, began: e.Now()}
 	var found plan.Claim
 	for tries, there := 3, false; !there; tries-- {
 		want.Number = h.ended + 1
@@ -177,18 +191,11 @@ func (e *Engine) claimOn(ctx context.Context, id plan.ID, task plan.TaskID) (c p
 	return c, there, err
 }
 
-// claim claims the task for this process, or fails with gitstore.ErrClaimed. The returned context ends when the claim
-// is lost.
-func (e *Engine) claim(ctx context.Context, id plan.ID, task plan.TaskID, agent string) (*hold, context.Context,
-	error) {
-	return e.claimAs(ctx, id, plan.Claim{Task: task, Agent: agent})
-}
-
-// claimAs is claim with all details of the wanted claim.
-func (e *Engine) claimAs(ctx context.Context, id plan.ID, want plan.Claim) (*hold, context.Context, error) {
+// claim claims a task for this process, or fails with gitstore.ErrClaimed.
+func (e *Engine) claim(ctx context.Context, id plan.ID, want plan.Claim) (*hold, error) {
 	lease, err := e.LeaseTime(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	self := e.owner()
 	want.Session, want.Host, want.PID, want.Process = rand.Text(), self.host, self.pid, self.process
@@ -196,20 +203,47 @@ func (e *Engine) claimAs(ctx context.Context, id plan.ID, want plan.Claim) (*hol
 	want.Expires = want.Started.Add(lease)
 	h, err := e.take(ctx, id, want)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	work := e.keep(ctx, id, h, lease)
-	if err := e.recordLost(ctx, id, h); err != nil {
-		e.release(ctx, id, h)
-		return nil, nil, err
+	e.keepRenewing(ctx, h, lease)
+	if err := e.recordLost(ctx, h); err != nil {
+		e.release(ctx, h)
+		return nil, err
 	}
-	return h, work, nil
+	return h, nil
 }
 
-// keep renews a claim until it is released. The returned context ends when the claim is lost, because somebody else may
-// then do the same work.
-func (e *Engine) keep(ctx context.Context, id plan.ID, h *hold, lease time.Duration) context.Context {
+// underClaim claims a task, reads the plan again and does the work, unless that is not due any more: somebody else was
+// faster.
+func (e *Engine) underClaim(ctx context.Context, id plan.ID, want plan.Claim, due func(*hold) bool,
+	do func(context.Context, *hold) error) error {
+	h, err := e.claim(ctx, id, want)
+	if err != nil {
+		return err
+	}
+	defer e.release(ctx, h)
+	if err := e.readAgain(ctx, h); err != nil || !due(h) {
+		return err
+	}
+	return do(ctx, h)
+}
+
+// readAgain reads the plan now that nobody else can work on the task.
+func (e *Engine) readAgain(ctx context.Context, h *hold) (err error) {
+	if h.snap, err = e.Store.Snapshot(ctx, h.plan); err == nil {
+		h.state = h.snap.State()
+		h.task = h.state.Subject(h.claim.Task)
+	}
+	return err
+}
+
+// isReady reports whether the claimed task can be worked on, or the CHECK be run, now.
+func (h *hold) isReady() bool { return ready(h.state.Tasks[h.claim.Task]) }
+
+// keepRenewing renews a claim until it is released.
+func (e *Engine) keepRenewing(ctx context.Context, h *hold, lease time.Duration) {
 	work, cancel := context.WithCancel(ctx)
+	h.work = work
 	done := make(chan struct{})
 	h.stop = sync.OnceFunc(func() {
 		cancel()
@@ -231,7 +265,7 @@ func (e *Engine) keep(ctx context.Context, id plan.ID, h *hold, lease time.Durat
 				}
 			}
 			next := e.Now().Add(lease)
-			_, err := e.Store.Renew(context.WithoutCancel(work), id, claim, next)
+			_, err := e.Store.Renew(context.WithoutCancel(work), h.plan, claim, next)
 			switch {
 			case err == nil:
 				expires = next
@@ -242,17 +276,16 @@ func (e *Engine) keep(ctx context.Context, id plan.ID, h *hold, lease time.Durat
 			// Otherwise the renewal failed for now, and there is time to retry.
 		}
 	}()
-	return work
 }
 
 // recordLost records that the worker whose claim we took over did not come back. Such attempts have a limit of their
 // own (max_lost), so that a task that kills its worker can't go on for ever.
-func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
+func (e *Engine) recordLost(ctx context.Context, h *hold) error {
 	if !h.lost {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx) // the claim is ours already, and nobody else would record it
-	snap, err := e.Store.Near(ctx, id, h.claim.Task)
+	snap, err := e.Store.Near(ctx, h.plan, h.claim.Task)
 	if err != nil {
 		return err
 	}
@@ -268,7 +301,7 @@ func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
 		TaskID: h.claim.Task, Kind: plan.AttemptLost, Agent: h.claim.Agent, CreatedAt: plan.Second(e.Now()),
 		Message: fmt.Sprintf("the worker that held claim %d did not come back", h.claim.Number-1),
 	}}
-	done, err := e.Store.Append(ctx, id, lost, gitstore.AppendOptions{Now: e.Now()})
+	done, err := e.Store.Append(ctx, h.plan, lost, gitstore.AppendOptions{Now: e.Now()})
 	if err != nil {
 		return err
 	}
@@ -277,7 +310,7 @@ func (e *Engine) recordLost(ctx context.Context, id plan.ID, h *hold) error {
 }
 
 // release releases a claim, unless an event has released it.
-func (e *Engine) release(ctx context.Context, id plan.ID, h *hold) {
+func (e *Engine) release(ctx context.Context, h *hold) {
 	h.stop()
 	if h.released {
 		return
@@ -285,10 +318,10 @@ func (e *Engine) release(ctx context.Context, id plan.ID, h *hold) {
 	// A claim that can't be released now expires by itself.
 	ctx = context.WithoutCancel(ctx)
 	if h.claim.Number > h.ended+1 {
-		_ = e.Store.Vacate(ctx, id, h.claim) // otherwise the next claim would reuse a number
+		_ = e.Store.Vacate(ctx, h.plan, h.claim) // otherwise the next claim would reuse a number
 		return
 	}
-	_ = e.Store.Release(ctx, id, h.claim)
+	_ = e.Store.Release(ctx, h.plan, h.claim)
 }
 
 // append records an event and releases the claim in the same transaction. It records finished work even if the user
@@ -325,8 +358,7 @@ func (e *Engine) appendWith(ctx context.Context, id plan.ID, ev plan.Event, h *h
 
 // record is append; then it reports the event, in the words of says.
 func (e *Engine) record(ctx context.Context, id plan.ID, task plan.TaskID, ev plan.Event, h *hold,
-	batch *gitstore.Batch,
-	says func(plan.Change) string) error {
+	batch *gitstore.Batch, says func(plan.Change) string) error {
 	done, err := e.append(ctx, id, ev, h, batch)
 	if err != nil {
 		return err
@@ -342,13 +374,13 @@ func (e *Engine) record(ctx context.Context, id plan.ID, task plan.TaskID, ev pl
 	return err
 }
 
-// recordReview records a review and reports it.
+// recordReview records a review and reports it, with the first finding if there are some.
 func (e *Engine) recordReview(ctx context.Context, id plan.ID, rev plan.Review, of check.Subject, h *hold,
-	wrong plan.Findings, notes ...plan.Note) error {
+	findings []string, notes ...plan.Note) error {
 	ev := reviewEvent(rev, of)
 	ev.Notes = notes
 	return e.record(ctx, id, of.Task.TaskID, ev, h, nil, func(plan.Change) string {
-		return describeReview(rev, wrong)
+		return describeReview(rev, findings)
 	})
 }
 

@@ -165,14 +165,14 @@ func TestNumbersGrow(t *testing.T) {
 	}
 	interrupted := func() { // a run that was stopped before it had anything to record
 		t.Helper()
-		h, _, err := b.claim(ctx, repotest.ID, "IMPL-1", "exec")
+		h, err := b.claim(ctx, repotest.ID, plan.Claim{Task: "IMPL-1", Agent: "exec"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if h.claim.Number <= last {
 			t.Errorf("a run's number %d after %d", h.claim.Number, last)
 		}
-		b.release(ctx, repotest.ID, h)
+		b.release(ctx, h)
 	}
 	for round := range 3 {
 		offer(time.Nanosecond) // never comes back
@@ -209,10 +209,10 @@ func TestNumbersGrow(t *testing.T) {
 		}
 	}
 	offerAfter()
-	if h, _, err := b.claim(ctx, repotest.ID, "IMPL-1", "exec"); err != nil || h.claim.Number <= n {
+	if h, err := b.claim(ctx, repotest.ID, plan.Claim{Task: "IMPL-1", Agent: "exec"}); err != nil || h.claim.Number <= n {
 		t.Errorf("after the event: %+v, %v", h, err)
 	} else {
-		b.release(ctx, repotest.ID, h)
+		b.release(ctx, h)
 	}
 }
 
@@ -231,7 +231,7 @@ func TestTakeOverRace(t *testing.T) {
 		e := &Engine{Store: b.repo.Open(), Trust: b.Trust, Now: time.Now, Agents: b.Agents, Lease: time.Minute}
 		e.ownerOnce.Do(func() { e.self = owner{host: "host" + strconv.Itoa(i), pid: 1 + i} })
 		go func() {
-			_, _, err := e.claim(ctx, repotest.ID, "IMPL-1", "exec")
+			_, err := e.claim(ctx, repotest.ID, plan.Claim{Task: "IMPL-1", Agent: "exec"})
 			results <- err
 		}()
 	}
@@ -322,8 +322,8 @@ func TestKeepsClear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := b.repo.Snapshot(repotest.ID).State()
-		if err := b.keepsClear(ctx, repotest.ID, s, s.Tasks["IMPL-1"]); (err == nil) != c.want || err != nil &&
+		snap := b.repo.Snapshot(repotest.ID)
+		if err := b.keepsClear(ctx, snap, snap.State().Tasks["IMPL-1"]); (err == nil) != c.want || err != nil &&
 			!errors.Is(err, gitstore.ErrClaimed) {
 			t.Errorf("%s: %v", c.name, err)
 		}

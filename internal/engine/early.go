@@ -34,11 +34,11 @@ const (
 )
 
 // early prepares to check the next version of a task; nil if that is to be recorded alone.
-func (e *Engine) early(ctx context.Context, task plan.TaskID, took time.Duration) *early {
-	if !e.inTurn || took > quickAttempt {
+func (e *Engine) early(ctx context.Context, h *hold) *early {
+	if !e.inTurn || e.took(h) > quickAttempt {
 		return nil
 	}
-	x := &early{engine: e, task: task}
+	x := &early{engine: e, task: h.task.TaskID}
 	x.ctx, x.cancel = context.WithCancel(ctx)
 	return x
 }
@@ -106,19 +106,19 @@ func (x *early) finish(ctx context.Context, id plan.ID, t *plan.TaskState, done 
 }
 
 // outcome waits for the checks. If they failed to run, or were about something else, it runs them in the usual way.
-func (x *early) outcome(r reviewing) (check.Subject, []plan.CriterionResult, error) {
+func (x *early) outcome(h *hold) (check.Subject, []plan.CriterionResult, error) {
 	select {
 	case <-x.done:
-	case <-r.work.Done():
-		return check.Subject{}, nil, r.work.Err()
+	case <-h.work.Done():
+		return check.Subject{}, nil, h.work.Err()
 	}
-	now, err := x.engine.subject(r.work, r.snap, r.state, x.task, r.target.Active)
+	now, err := x.engine.subject(h.work, h.snap, h.state, x.task, h.task.Active)
 	if err != nil {
 		return now, nil, err
 	}
 	if x.err != nil || x.subject.Artifact.ArtifactID != now.Artifact.ArtifactID ||
 		x.subject.Artifact.Tree != now.Artifact.Tree || x.subject.Task.SpecHash() != now.Task.SpecHash() {
-		return x.engine.Examine(r.work, r.snap, r.state, x.task, r.target.Active)
+		return x.engine.Examine(h.work, h.snap, h.state, x.task, h.task.Active)
 	}
 	return now, x.results, nil
 }

@@ -23,40 +23,34 @@ const askedRounds = "rounds"
 // renderFill renders the part of the plan's workflow that fills a GOAL, as the next version of the task that does so.
 // The content follows from the workflow and the source's approved version, so it does not matter who renders it.
 func (e *Engine) renderFill(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	h, work, err := e.claim(ctx, id, t.TaskID, plan.AgentWorkflow)
+	want := plan.Claim{Task: t.TaskID, Agent: plan.AgentWorkflow}
+	return e.underClaim(ctx, id, want, (*hold).isReady, e.renderNext)
+}
+
+func (e *Engine) renderNext(ctx context.Context, h *hold) error {
+	w, err := expand.Of(h.work, e.Store, h.snap)
 	if err != nil {
 		return err
 	}
-	defer e.release(ctx, id, h)
-	snap, state, t, err := e.afterClaim(ctx, id, t.TaskID)
-	if err != nil || t == nil {
-		return err
-	}
-	began := e.Now()
-	w, err := expand.Of(work, e.Store, snap)
-	if err != nil {
-		return err
-	}
-	inputs := approvedInputs(snap, state, t.TaskID)
+	t, inputs := h.task, approvedInputs(h.snap, h.state, h.task.TaskID)
 	if len(inputs) != 1 {
 		return fmt.Errorf("%s: expected one task that it is rendered from, found %d", t.TaskID, len(inputs))
 	}
-	made, err := w.Render(work, t.Task, expand.Version{Task: inputs[0].TaskID, Tree: inputs[0].Tree})
+	made, err := w.Render(h.work, t.Task, expand.Version{Task: inputs[0].TaskID, Tree: inputs[0].Tree})
 	var wrong plan.Findings
 	if errors.As(err, &wrong) { // the criterion that it can be rendered was waived, or judged by another program
-		res := agent.Result{Kind: agent.Error, Message: wrong.Error()}
-		return e.fail(ctx, id, t.TaskID, 0, h, res, e.Now().Sub(began), nil)
+		return e.failWith(ctx, h, wrong.Error())
 	}
 	if err != nil {
 		return err
 	}
 	if made.Ask != "" {
-		if q, err := e.asked(work, snap, t.TaskID, askedRounds); err != nil {
+		if q, err := e.asked(h.work, h.snap, t.TaskID, askedRounds); err != nil {
 			return err
 		} else if q == nil {
 			need := plan.Question{Name: askedRounds, Kind: plan.AskText, Question: made.Ask}
-			return e.needs(ctx, snap, t, h, agent.Result{Kind: agent.NeedsInput, Message: made.Ask,
-				Needs: []plan.Question{need}}, e.Now().Sub(began), nil)
+			return e.needs(ctx, h, agent.Result{Kind: agent.NeedsInput, Message: made.Ask,
+				Needs: []plan.Question{need}})
 		}
 	}
 	batch := e.Store.NewBatch()
@@ -65,22 +59,16 @@ func (e *Engine) renderFill(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	if err != nil {
 		return err
 	}
-	a := plan.Artifact{
-		TaskID: t.TaskID, Tree: tree, Agent: plan.AgentWorkflow, CreatedAt: plan.Second(e.Now()), Inputs: inputs,
-		Files: files,
-		Size:  totalSize(files), DurationMS: e.Now().Sub(began).Milliseconds(),
-		Summary: fmt.Sprintf("Rendered from %s %s", inputs[0].TaskID, inputs[0].ArtifactID),
-	}
-	if a.SourceCommit, err = e.Store.Head(work); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
+	from := fmt.Sprintf("endered from %s %s", inputs[0].TaskID, inputs[0].ArtifactID)
+	a := e.newArtifact(t.TaskID, plan.AgentWorkflow, tree, files, inputs)
+	a.DurationMS, a.Summary = e.took(h).Milliseconds(), "R"+from
+	if a.SourceCommit, err = e.Store.Head(h.work); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
 		return err
 	}
-	done, err := e.append(ctx, id, plan.NewVersion{Artifact: a, Author: AgentActor(a.Agent)}, h, batch)
-	if err != nil {
-		return err
-	}
-	e.report(t.TaskID, fmt.Sprintf("%s for %s, rendered from %s %s", artifactOf(done.Change), t.FillTargetTaskID,
-		inputs[0].TaskID, inputs[0].ArtifactID))
-	return nil
+	return e.record(ctx, h.plan, t.TaskID, plan.NewVersion{Artifact: a, Author: AgentActor(a.Agent)}, h, batch,
+		func(c plan.Change) string {
+			return fmt.Sprintf("%s for %s, r%s", artifactOf(c), t.FillTargetTaskID, from)
+		})
 }
 
 // rendered returns the fills that a version of a planning task brings with it. It fails with plan.Findings if the

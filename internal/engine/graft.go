@@ -21,19 +21,17 @@ import (
 // graft makes an approved plan part of plan.json, once each of its leaves is found feasible. A leaf that is too large
 // for one attempt gets a task that splits it or, if that is impossible, a question.
 func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	h, work, snap, err := e.claimWhile(ctx, id, t.TaskID, plan.ReviewerPlan, func(s *plan.State) bool {
-		return among(s.Ungrafted(), t.TaskID)
-	})
-	if err != nil || h == nil {
-		return err
-	}
-	defer e.release(ctx, id, h)
-	t = snap.State().Tasks[t.TaskID]
-	c, err := e.candidate(ctx, snap, t)
+	due := func(h *hold) bool { return among(h.state.Ungrafted(), t.TaskID) }
+	return e.underClaim(ctx, id, plan.Claim{Task: t.TaskID, Agent: plan.ReviewerPlan}, due, e.graftApproved)
+}
+
+func (e *Engine) graftApproved(ctx context.Context, h *hold) error {
+	t := h.task
+	c, err := e.candidate(ctx, h.snap, t)
 	if err != nil {
 		return err
 	}
-	made, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Approved)
+	made, err := export.ReadArtifact(ctx, e.Store, h.snap, t.TaskID, t.Approved)
 	if err != nil {
 		return err
 	}
@@ -42,56 +40,48 @@ func (e *Engine) graft(ctx context.Context, id plan.ID, t *plan.TaskState) error
 	}
 	byAgent := made.Session != ""
 	if len(c.wrong) == 0 && byAgent {
-		c.wrong = c.forbidden(snap.State(), made.Agent)
+		c.wrong = c.forbidden(h.state, made.Agent)
 	}
-	if len(c.wrong) > 0 {
-		return e.overturn(ctx, snap, t, c.wrong)
+	if len(c.wrong) > 0 { // what it changes is done by now, or the policy has become stricter
+		subject, err := e.subject(ctx, h.snap, h.state, t.TaskID, t.Active)
+		if err != nil {
+			return err
+		}
+		rev := check.OfPlan(subject, nil, c.wrong, nil, e.Now())
+		return e.recordReview(ctx, h.plan, rev, subject, nil, textsOf(c.wrong))
 	}
 	ev := plan.GraftPlan{
 		Task: t.TaskID, Version: t.Approved, Plan: c.plan, ByAgent: byAgent,
 		Planner: e.planner(t.Agent), Fills: c.fills,
 	}
-	began := e.Now()
-	err = e.feasible(work, snap, t, c, made, &ev)
+	h.began = e.Now()
+	err = e.feasible(h.work, h.snap, t, c, made, &ev)
 	var unknown *feasibilityError
 	switch {
-	case work.Err() != nil:
+	case h.work.Err() != nil:
 		return e.broken(ctx, h)
 	case errors.As(err, &unknown):
 		// A check that could not run has not passed: the plan waits, and after a few attempts it waits for a person.
-		return e.fail(ctx, id, t.TaskID, 0, h, unknown.res, e.Now().Sub(began), nil)
+		return e.fail(ctx, h, unknown.res)
 	case err != nil:
 		return err
 	}
 	if !byAgent {
-		r, err := e.amendment(ctx, snap, t.TaskID, c.whole)
+		r, err := e.amendment(ctx, h.snap, t.TaskID, c.whole)
 		if err != nil {
 			return err
 		}
-		if err := e.MakeAgain(ctx, id, r, made.Agent); err != nil {
+		if err := e.MakeAgain(ctx, h.plan, r, made.Agent); err != nil {
 			return err
 		}
 	}
-	done, err := e.append(ctx, id, ev, h, nil)
-	if err != nil {
+	if err := e.record(ctx, h.plan, t.TaskID, ev, h, nil, what); err != nil {
 		return err
 	}
-	e.report(t.TaskID, what(done.Change))
 	for _, leaf := range ev.Split {
 		e.report(leaf, "is too large for one attempt and will be split")
 	}
 	return nil
-}
-
-// overturn rejects an approved, ungrafted plan that no longer fits: tasks that it changes are done by now, or the
-// policy has become stricter. The next version gets the reasons.
-func (e *Engine) overturn(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, wrong plan.Findings) error {
-	subject, err := e.subject(ctx, snap, snap.State(), t.TaskID, t.Active)
-	if err != nil {
-		return err
-	}
-	rev := check.OfPlan(subject, nil, wrong, nil, e.Now())
-	return e.recordReview(ctx, snap.ID, rev, subject, nil, wrong)
 }
 
 // feasible estimates the candidate's new leaves and puts the consequences into the event. A person's own estimates

@@ -75,7 +75,7 @@ func (e *Engine) rejectConflict(ctx context.Context, snap *gitstore.Snapshot, t 
 	findings := []string{fmt.Sprintf("it conflicts with the approved changes of tasks beside it, which come first: %s",
 		strings.Join(conflicts, "; "))}
 	rev := check.OfAct(subject, plan.ReviewerChecks, nil, findings, e.Now())
-	return true, e.recordAct(ctx, snap.ID, rev, subject, nil, findings)
+	return true, e.recordReview(ctx, snap.ID, rev, subject, nil, findings)
 }
 
 // firstConflict is the first change below a task that does not apply to what those before it come to, and where.
@@ -92,8 +92,8 @@ func (e *Engine) firstConflict(ctx context.Context, batch *gitstore.Batch, snap 
 
 // showOutdated tells whoever makes a version again because its inputs have changed what is new about them, and gives
 // the version that they begin with.
-func (e *Engine) showOutdated(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	s := snap.State()
+func (e *Engine) showOutdated(ctx context.Context, w *workDir) error {
+	snap, t, s := w.snap, w.task, w.snap.State()
 	if t.Verdict != plan.Approved {
 		return nil
 	}

@@ -14,99 +14,59 @@ import (
 
 // reviewVerdicts has the built-in review judge a judge's newest version under a claim.
 func (e *Engine) reviewVerdicts(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	return e.reviewLocked(ctx, id, t, plan.ReviewerVerdicts, plan.ReviewerVerdicts, func(r reviewing) error {
-		ev, err := e.evidence(r.work, id, r.snap, r.state, r.target)
-		if err != nil && r.work.Err() != nil {
-			return e.broken(ctx, r.hold)
-		}
-		if err != nil {
-			return err
-		}
-		v, err := export.ReadVerdicts(ctx, e.Store, r.snap, ev.subject.Artifact)
-		if err != nil {
-			return err
-		}
-		findings := v.Findings(r.state)
-		rev := check.OfAct(ev.subject, plan.ReviewerVerdicts, ev.ran, findings, e.Now())
-		if len(findings) > 0 && len(r.state.Outdated(t.TaskID, r.target.Active)) > 0 {
-			rev = rev.Overtaken() // what it judged has changed since it was made
-		}
-		return e.recordAct(ctx, id, rev, ev.subject, r.hold, findings)
-	})
-}
-
-// recordAct records the built-in review of a document that acts on other tasks, and reports it with its first finding.
-func (e *Engine) recordAct(ctx context.Context, id plan.ID, rev plan.Review, of check.Subject, h *hold,
-	findings []string) error {
-	return e.record(ctx, id, of.Task.TaskID, reviewEvent(rev, of), h, nil, func(plan.Change) string {
-		if len(findings) == 0 {
-			return describeReview(rev, nil)
-		}
-		text := fmt.Sprintf("%s REJECTED by %s: %s", rev.ReviewedArtifactID, rev.Reviewer, firstLine(findings[0]))
-		if more := len(findings) - 1; more > 0 {
-			text += fmt.Sprintf(" (and %d more)", more)
-		}
-		return text
+	return e.reviewAct(ctx, id, t, plan.ReviewerVerdicts, func(h *hold, made plan.Artifact) ([]string, bool, error) {
+		v, err := export.ReadVerdicts(ctx, e.Store, h.snap, made)
+		return v.Findings(h.state), len(h.state.Outdated(t.TaskID, h.task.Active)) > 0, err
 	})
 }
 
 // applyVerdicts lets the approved verdicts of a judge take effect, with those of the judges that share a task with it.
 // Verdicts that can't take effect any more are overtaken.
 func (e *Engine) applyVerdicts(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	h, _, snap, err := e.claimWhile(ctx, id, t.TaskID, plan.ReviewerVerdicts, func(s *plan.State) bool {
-		group := s.Together(t.TaskID)
+	due := func(h *hold) bool {
+		group := h.state.Together(t.TaskID)
 		return len(group) > 0 && group[0] == t.TaskID
-	})
-	if err != nil || h == nil {
-		return err
 	}
-	defer e.release(ctx, id, h)
-	state := snap.State()
-	group := state.Together(t.TaskID)
-	var all []export.Verdicts
-	for _, judge := range group {
-		made, err := export.ReadArtifact(ctx, e.Store, snap, judge, state.Tasks[judge].Active)
-		if err != nil {
-			return err
-		}
-		v, err := export.ReadVerdicts(ctx, e.Store, snap, made)
-		if err != nil {
-			return err
-		}
-		if findings := v.Findings(state); len(findings) > 0 {
-			subject, err := e.subject(ctx, snap, state, judge, state.Tasks[judge].Active)
+	want := plan.Claim{Task: t.TaskID, Agent: plan.ReviewerVerdicts}
+	return e.underClaim(ctx, id, want, due, func(ctx context.Context, h *hold) error {
+		group := h.state.Together(t.TaskID)
+		var all []export.Verdicts
+		for _, judge := range group {
+			made, err := export.ReadArtifact(ctx, e.Store, h.snap, judge, h.state.Tasks[judge].Active)
 			if err != nil {
 				return err
 			}
-			rev := check.OfAct(subject, plan.ReviewerVerdicts, nil, findings, e.Now()).Overtaken()
-			return e.recordAct(ctx, id, rev, subject, nil, findings)
-		}
-		all = append(all, v)
-	}
-	now := e.Now()
-	ev := plan.ApplyVerdicts{Judges: group, Render: check.File, Time: now,
-		Make: func(s *plan.State) (reviews []plan.Review, asks []plan.Question, err error) {
-			for _, v := range all {
-				r, q, err := v.Outcome(s, now)
-				if err != nil {
-					return nil, nil, err
-				}
-				reviews, asks = append(reviews, r...), append(asks, q...)
+			v, err := export.ReadVerdicts(ctx, e.Store, h.snap, made)
+			if err != nil {
+				return err
 			}
-			return reviews, asks, nil
-		}}
-	done, err := e.append(ctx, id, ev, h, nil)
-	var refused *plan.RefusedError
-	if errors.As(err, &refused) {
-		if snap, readErr := e.Store.Snapshot(ctx, id); readErr == nil && len(snap.State().Together(t.TaskID)) == 0 {
-			return nil // somebody else was faster, or what is judged has changed: look again
+			if findings := v.Findings(h.state); len(findings) > 0 {
+				return e.overtake(ctx, h.snap, judge, plan.ReviewerVerdicts, findings)
+			}
+			all = append(all, v)
 		}
-	}
-	if err != nil {
+		now := e.Now()
+		ev := plan.ApplyVerdicts{Judges: group, Render: check.File, Time: now,
+			Make: func(s *plan.State) (reviews []plan.Review, asks []plan.Question, err error) {
+				for _, v := range all {
+					r, q, err := v.Outcome(s, now)
+					if err != nil {
+						return nil, nil, err
+					}
+					reviews, asks = append(reviews, r...), append(asks, q...)
+				}
+				return reviews, asks, nil
+			}}
+		err := e.record(ctx, id, t.TaskID, ev, h, nil, what)
+		var refused *plan.RefusedError
+		if errors.As(err, &refused) {
+			snap, readErr := e.Store.Snapshot(ctx, id)
+			if readErr == nil && len(snap.State().Together(t.TaskID)) == 0 {
+				return nil // somebody else was faster, or what is judged has changed: look again
+			}
+		}
 		return err
-	}
-	e.report(t.TaskID, what(done.Change))
-	return nil
+	})
 }
 
 // excuse passes the failed run lines of a judge whose verdicts reject a task, or approve none.

@@ -214,7 +214,7 @@ func (l *landing) setUp(ctx context.Context, x line, commit plan.OID) (setup che
 			return setup, nil, err
 		}
 		remove = w.remove
-		setup.Scratch, setup.Environ = w.dir, process.Environ(environ, w.environ(x.of.snap, x.of.task)...)
+		setup.Scratch, setup.Environ = w.dir, process.Environ(environ, w.environ()...)
 	} else {
 		place, err := e.newScratch(ctx)
 		if err != nil {

@@ -33,61 +33,58 @@ func (e *Engine) move(ctx context.Context, id plan.ID, t *plan.TaskState, name s
 }
 
 func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState, name string) (moved bool, err error) {
-	h, work, err := e.claimAs(ctx, id, plan.Claim{Task: t.TaskID, Agent: name})
-	if err != nil {
-		return false, err
-	}
-	defer e.release(ctx, id, h)
-	snap, state, t, err := e.afterClaim(ctx, id, t.TaskID)
-	if err != nil || t == nil {
-		return true, err
-	}
+	moved = true // if somebody was faster
+	want := plan.Claim{Task: t.TaskID, Agent: name}
+	err = e.underClaim(ctx, id, want, (*hold).isReady, func(ctx context.Context, h *hold) error {
+		moved, err = e.recordMoved(ctx, h)
+		return err
+	})
+	return moved, err
+}
+
+func (e *Engine) recordMoved(ctx context.Context, h *hold) (ok bool, err error) {
+	t := h.task
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	a, ok, err := e.moved(work, batch, snap, t)
-	if err != nil || !ok {
+	a, ok, err := e.moved(h.work, batch, h.snap, t)
+	if err != nil || !ok || !e.Trust.AllCriteria(t.Task) {
 		return false, err
 	}
-	if !e.Trust.AllCriteria(t.Task) {
-		return false, nil
-	}
-	if err := batch.Flush(work); err != nil {
+	if err := batch.Flush(h.work); err != nil {
 		return false, err
 	}
-	subject := check.Subject{Task: t.Task, Artifact: a, MinScore: state.MinScore(t.TaskID),
-		Rubric: state.RubricOf(t.TaskID)}
-	results, err := e.examine(work, snap, state, subject)
-	if work.Err() != nil {
+	subject := check.Subject{Task: t.Task, Artifact: a, MinScore: h.state.MinScore(t.TaskID),
+		Rubric: h.state.RubricOf(t.TaskID)}
+	results, err := e.examine(h.work, h.snap, h.state, subject)
+	if h.work.Err() != nil {
 		return false, e.broken(ctx, h)
 	}
 	if err != nil || failedAny(results) {
 		return false, err
 	}
-	if same, err := e.sameDiff(ctx, snap, t, a); err != nil || same {
+	if same, err := e.sameDiff(ctx, h.snap, t, a); err != nil || same {
 		now := plan.Decision{By: plan.ReviewerChecks, CreatedAt: plan.Second(e.Now()),
 			Reason: "Its diff is the same on what it builds on now, and its lines pass there."}
 		held := plan.StillHolds{Task: t.TaskID, Decision: now, Author: AgentActor(plan.ReviewerChecks)}
-		return err == nil, cmp.Or(err, e.record(ctx, id, t.TaskID, held, h, nil, what))
+		return err == nil, cmp.Or(err, e.record(ctx, h.plan, t.TaskID, held, h, nil, what))
 	}
-	makers, err := e.Store.Makers(ctx, snap)
+	makers, err := e.Store.Makers(ctx, h.snap)
 	if err != nil {
 		return false, err
 	}
 	by := makers[t.TaskID.Dir()+"/"+plan.ArtifactRecord{Version: t.Active}.Path()]
-	if err := e.keepBase(context.WithoutCancel(ctx), batch, id, a); err != nil {
-		return false, err
-	}
-	done, err := e.append(ctx, id, plan.NewVersion{Artifact: a, Author: by}, h, batch)
-	if err != nil {
+	if err := e.keepBase(context.WithoutCancel(ctx), batch, h.plan, a); err != nil {
 		return false, err
 	}
 	where := "onto the branch"
-	if !snap.Records.Of(t.TaskID).NeedsNewBase() {
+	if !h.snap.Records.Of(t.TaskID).NeedsNewBase() {
 		where = "to what it builds on now"
 	}
-	e.report(t.TaskID, fmt.Sprintf("%s moves %s %s, %s", artifactOf(done.Change), plan.VersionID(t.Active), where,
-		plain.Count(len(plandoc.ChangedFiles(a.Files)), "changed file")))
-	return true, nil
+	err = e.record(ctx, h.plan, t.TaskID, plan.NewVersion{Artifact: a, Author: by}, h, batch, func(c plan.Change) string {
+		return fmt.Sprintf("%s moves %s %s, %s", artifactOf(c), plan.VersionID(t.Active), where,
+			plain.Count(len(plandoc.ChangedFiles(a.Files)), "changed file"))
+	})
+	return err == nil, err
 }
 
 // sameDiff reports whether a moved version is the approved one, on other versions of what it builds on, and would need
@@ -145,7 +142,8 @@ func (e *Engine) moved(ctx context.Context, batch *gitstore.Batch, snap *gitstor
 }
 
 // showRefused tells whoever makes a change again why its approved version did not land, and gives it as a patch.
-func (e *Engine) showRefused(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *Engine) showRefused(ctx context.Context, w *workDir) error {
+	snap, t := w.snap, w.task
 	if !snap.Records.Of(t.TaskID).NeedsNewBase() {
 		return nil
 	}

@@ -155,23 +155,20 @@ func (e *Engine) claimOutside(ctx context.Context, id plan.ID, task plan.TaskID,
 	if err != nil {
 		return nil, err
 	}
-	err = e.recordLost(ctx, id, h)
-	var s *plan.State
-	var t *plan.TaskState
-	if err == nil {
-		_, s, t, err = e.afterClaim(ctx, id, task)
+	if err = e.recordLost(ctx, h); err == nil {
+		err = e.readAgain(ctx, h)
 	}
-	if err == nil && t != nil {
-		err = e.keepsClear(ctx, id, s, t)
+	if err == nil && h.isReady() {
+		err = e.keepsClear(ctx, h.snap, h.task)
 	}
 	switch {
-	case err == nil && (t == nil || h.claim.Number <= s.ClaimsEnded(task)):
+	case err == nil && (!h.isReady() || h.claim.Number <= h.state.ClaimsEnded(task)):
 		// Since we chose the task, somebody has done it, or claimed it and recorded something.
 		err = fmt.Errorf("%s: %w", task, gitstore.ErrClaimed)
 	case err == nil:
 		return &h.claim, nil
 	}
-	e.release(ctx, id, h)
+	e.release(ctx, h)
 	return nil, err
 }
 
@@ -184,8 +181,8 @@ func (e *Engine) describe(ctx context.Context, snap *gitstore.Snapshot, o *Offer
 	if o.Prompt, err = e.promptFor(ctx, snap, t.TaskID, o.HandIn()); err != nil || t.Verdict != plan.Rejected {
 		return err
 	}
-	var w workDir
-	err = e.lastReview(ctx, &w, snap, t, t.Active)
+	w := workDir{snap: snap, task: t}
+	err = e.lastReview(ctx, &w, t.Active)
 	o.Feedback = string(w.rejection)
 	return err
 }
@@ -204,7 +201,8 @@ func (e *Engine) adopt(ctx context.Context, id plan.ID, task plan.TaskID, number
 	if err != nil {
 		return nil, err
 	}
-	return &hold{claim: found, ended: snap.State().ClaimsEnded(task), stop: func() {}}, nil
+	return &hold{plan: id, claim: found, ended: snap.State().ClaimsEnded(task), stop: func() {}, began: found.Started},
+		nil
 }
 
 // notHeld says why a claim does not hold under its number, and what to do.
@@ -259,8 +257,7 @@ func (e *Engine) ReleaseClaim(ctx context.Context, id plan.ID, task plan.TaskID,
 	if reason == "" {
 		return e.orNotHeld(e.Store.Vacate(ctx, id, h.claim), task, number)
 	}
-	res := agent.Result{Kind: agent.Error, Message: reason}
-	return e.orNotHeld(e.fail(ctx, id, task, 0, h, res, e.Now().Sub(h.claim.Started), nil), task, number)
+	return e.orNotHeld(e.failWith(ctx, h, reason), task, number)
 }
 
 func (e *Engine) orNotHeld(err error, task plan.TaskID, number int) error {

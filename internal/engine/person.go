@@ -38,7 +38,7 @@ func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitst
 	}
 	done, err := e.submit(ctx, id, sub, h)
 	if err == nil || sub.Claim == 0 {
-		e.release(ctx, id, h)
+		e.release(ctx, h)
 		return done, err
 	}
 	h.stop() // a refused submission can be mended and handed in again, under the same claim
@@ -54,7 +54,7 @@ func (e *Engine) holdFor(ctx context.Context, id plan.ID, sub Submission) (*hold
 	if sub.Claim > 0 {
 		return e.adopt(ctx, id, sub.Task, sub.Claim)
 	}
-	h, _, err := e.claim(ctx, id, sub.Task, sub.Person.Name)
+	h, err := e.claim(ctx, id, plan.Claim{Task: sub.Task, Agent: sub.Person.Name})
 	var claimed *gitstore.ClaimedError
 	if errors.As(err, &claimed) {
 		refused := &plan.RefusedError{Task: sub.Task, Reason: "somebody is working on it: " + ownerOf(claimed.Held),
@@ -150,7 +150,6 @@ type PersonReview struct {
 	Subject check.Subject
 	Ran     []plan.CriterionResult // what the engine saw
 	engine  *Engine
-	id      plan.ID
 	hold    *hold
 	checkID string
 }
@@ -177,15 +176,15 @@ func (e *Engine) BeginReview(ctx context.Context, id plan.ID, task plan.TaskID) 
 	if w := e.lacks(s, t.Task); w.Text != "" {
 		return nil, &plan.RefusedError{Task: task, Reason: w.Text, Hint: w.Command}
 	}
-	h, work, err := e.claim(ctx, id, c.TaskID, plan.ReviewerPerson)
+	h, err := e.claim(ctx, id, plan.Claim{Task: c.TaskID, Agent: plan.ReviewerPerson})
 	if errors.Is(err, gitstore.ErrClaimed) {
 		return nil, &plan.RefusedError{Task: task, Reason: "somebody is reviewing it", Hint: "git wf status"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	r := &PersonReview{engine: e, id: id, hold: h}
-	ev, err := e.evidence(work, id, snap, s, t)
+	r := &PersonReview{engine: e, hold: h}
+	ev, err := e.evidence(h.work, snap, s, t)
 	if err != nil {
 		r.End()
 		return nil, err
@@ -203,8 +202,8 @@ type evidence struct {
 
 // evidence finds what the engine saw of a task's newest version: in its record, or by running the criteria now and
 // recording that. Every opinion rests on it.
-func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapshot, s *plan.State,
-	t *plan.TaskState) (evidence, error) {
+func (e *Engine) evidence(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (evidence,
+	error) {
 	var ev evidence
 	var err error
 	if ev.subject, err = e.subject(ctx, snap, s, t.TaskID, t.Active); err != nil {
@@ -229,7 +228,7 @@ func (e *Engine) evidence(ctx context.Context, id plan.ID, snap *gitstore.Snapsh
 	if _, ev.ran, err = e.Examine(ctx, snap, s, t.TaskID, t.Active); err != nil || len(ev.ran) == 0 {
 		return ev, err
 	}
-	done, err := e.append(ctx, id, e.checked(ev.subject, ev.ran), nil, nil)
+	done, err := e.append(ctx, snap.ID, e.checked(ev.subject, ev.ran), nil, nil)
 	if err != nil {
 		return ev, err
 	}
@@ -259,7 +258,7 @@ func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.
 			Hint:   "the same with --criterion " + strings.Join(ids, "=pass:EVIDENCE --criterion ") + "=pass:EVIDENCE"}
 	}
 	ev := plan.AddReview{Review: rev, Artifact: r.Subject.Artifact, Render: check.File, Author: author}
-	done, err := r.engine.append(ctx, r.id, ev, r.hold, nil)
+	done, err := r.engine.append(ctx, r.hold.plan, ev, r.hold, nil)
 	if err != nil {
 		return nil, rev, err
 	}
@@ -269,4 +268,4 @@ func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.
 }
 
 // End unlocks the version.
-func (r *PersonReview) End() { r.engine.release(context.Background(), r.id, r.hold) }
+func (r *PersonReview) End() { r.engine.release(context.Background(), r.hold) }

@@ -67,12 +67,9 @@ func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan
 
 // reviewPlan has the built-in review judge the newest version of a plan. A plan that breaks no rule is judged only once
 // its command lines may run: first, its criteria must fail on an empty candidate.
-func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	snap, err := e.Store.Snapshot(ctx, id)
-	if err != nil {
-		return err
-	}
-	subject, err := e.subject(ctx, snap, snap.State(), t.TaskID, t.Active)
+func (e *Engine) reviewPlan(h *hold) error {
+	ctx, snap, t := h.work, h.snap, h.task
+	subject, err := e.subject(ctx, snap, h.state, t.TaskID, t.Active)
 	if err != nil {
 		return err
 	}
@@ -89,10 +86,11 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 	}
 	byAgent := subject.Artifact.Session != "" // a person's file was tried before it was handed in
 	if len(findings) == 0 && byAgent {
-		findings = append(c.forbidden(snap.State(), subject.Artifact.Agent), c.whole.ChecksAlone(snap.Plan)...)
+		findings = append(c.forbidden(h.state, subject.Artifact.Agent), c.whole.ChecksAlone(snap.Plan)...)
 	}
+	draft := Draft{Name: c.name, Data: c.data, Plan: c.plan}
 	if len(findings) == 0 && byAgent {
-		if findings, err = e.MissingPaths(ctx, Draft{Name: c.name, Data: c.data, Plan: c.plan}); err != nil {
+		if findings, err = e.MissingPaths(ctx, draft); err != nil {
 			return err
 		}
 	}
@@ -104,7 +102,7 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 		if err := e.Trust.Add(fresh); err != nil {
 			return err
 		}
-		if findings, err = e.RedFirst(ctx, Draft{Name: c.name, Data: c.data, Plan: c.plan}); err != nil {
+		if findings, err = e.RedFirst(ctx, draft); err != nil {
 			return err
 		}
 	}
@@ -123,11 +121,11 @@ func (e *Engine) reviewPlan(ctx context.Context, id plan.ID, t *plan.TaskState) 
 			rev.Reason += " " + Ignored(fields) + "."
 		}
 	}
-	if err := e.recordReview(ctx, id, rev, subject, nil, findings); err != nil {
+	if err := e.recordReview(ctx, h.plan, rev, subject, nil, textsOf(findings)); err != nil {
 		return err
 	}
 	if rev.Verdict == plan.Approved && len(snap.Plan.Grafts) == 0 {
-		e.reviewed.Store(&reviewedPlan{id, subject.Artifact.Tree, c.plan})
+		e.reviewed.Store(&reviewedPlan{h.plan, subject.Artifact.Tree, c.plan})
 	}
 	return nil
 }

@@ -28,15 +28,13 @@ const preparation = "preparation"
 
 // takeSteps takes the steps of a task's preparation and tells the agent what they found. ready is false if the attempt
 // ended with them; takeSteps has then recorded it, as failed or as a question.
-func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold, w *workDir,
-	name string) (ready bool, err error) {
-	task := plandoc.WithInherited(snap.State(), t.Task)
+func (e *Engine) takeSteps(ctx context.Context, h *hold, w *workDir) (ready bool, err error) {
 	if len(w.steps) == 0 || w.role != contract.RoleAction {
 		return true, nil
 	}
-	began := e.Now()
-	out, err := e.runSteps(work, snap, task, w)
-	if work.Err() != nil { // as for an attempt: it says nothing about the task
+	h.began = e.Now()
+	out, err := e.runSteps(h.work, plandoc.WithInherited(h.state, h.task.Task), w)
+	if h.work.Err() != nil { // as for an attempt: it says nothing about the task
 		return false, e.broken(ctx, h)
 	}
 	if err != nil {
@@ -44,20 +42,19 @@ func (e *Engine) takeSteps(ctx, work context.Context, snap *gitstore.Snapshot, t
 	}
 	h.prepared = out.Records()
 	if out.Failed != nil {
-		return false, e.unprepared(ctx, snap, t, h, out, e.Now().Sub(began))
+		return false, e.unprepared(ctx, h, out)
 	}
-	err = e.tellSteps(ctx, w, snap, t, name, out)
+	err = e.tellSteps(ctx, w, out)
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) {
-		return false, e.fail(ctx, snap.ID, t.TaskID, 0, h, agent.Result{Kind: agent.Error, Message: err.Error()},
-			e.Now().Sub(began), nil)
+		return false, e.failWith(ctx, h, err.Error())
 	}
 	return err == nil, err
 }
 
 // runSteps runs them in a checkout of the repository: the agent's own, or else one that goes with the attempt.
-func (e *Engine) runSteps(ctx context.Context, snap *gitstore.Snapshot, task *plan.Task, w *workDir) (prepare.Outcome,
-	error) {
+func (e *Engine) runSteps(ctx context.Context, task *plan.Task, w *workDir) (prepare.Outcome, error) {
+	snap := w.snap
 	if !e.Trust.Preparation(task) {
 		return prepare.Outcome{}, &plan.RefusedError{Task: task.TaskID,
 			Reason: "a command line of its preparation is not trusted here", Hint: "git wf trust"}
@@ -161,20 +158,21 @@ func (e *Engine) retriedSteps(ctx context.Context, snap *gitstore.Snapshot, id p
 }
 
 // unprepared records an attempt that ended with a step: as a question if the step wants a person, else as failed.
-func (e *Engine) unprepared(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, h *hold,
-	out prepare.Outcome, took time.Duration) error {
+func (e *Engine) unprepared(ctx context.Context, h *hold, out prepare.Outcome) error {
 	s := out.Failed
 	message := fmt.Sprintf("the preparation failed: step %s: %s", plain.Line(s.Name), s.Record.Problem)
-	if tail := strings.TrimSpace(lastPart(s.Output)); tail != "" {
+	if tail := strings.TrimSpace(lastPart(s.Output, 2000)); tail != "" {
 		message += "\nend of its output:\n" + tail
 	}
 	res := agent.Result{Kind: agent.Error, Message: message}
 	if s.Record.ExitCode != nil {
 		res.ExitCode = *s.Record.ExitCode
 	}
-	log := stepLog(out)
+	for _, s := range out.Steps {
+		fmt.Fprintf(&h.log, "== %s: %s\n%s\n", plain.Line(s.Name), s.Record.Result, strings.TrimSpace(s.Output))
+	}
 	if !out.Ask {
-		return e.fail(ctx, snap.ID, t.TaskID, 0, h, res, took, log)
+		return e.fail(ctx, h, res)
 	}
 	res.Kind = agent.NeedsInput
 	res.Needs = []plan.Question{{
@@ -182,34 +180,23 @@ func (e *Engine) unprepared(ctx context.Context, snap *gitstore.Snapshot, t *pla
 		Question: message + "\nMend what it needs, and answer; the step is tried again. If it fails again, your " +
 			"answer is taken as its result.",
 	}}
-	return e.needs(ctx, snap, t, h, res, took, log)
+	return e.needs(ctx, h, res)
 }
 
-// lastPart is the end of an output, as much as a message can hold.
-func lastPart(s string) string {
-	const most = 2000
+// lastPart is the end of a text, at most so many bytes.
+func lastPart(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
 	return "..." + strings.ToValidUTF8(s[len(s)-most:], "")
 }
 
-// stepLog is the log of an attempt that ended in its preparation.
-func stepLog(out prepare.Outcome) []byte {
-	var b strings.Builder
-	for _, s := range out.Steps {
-		fmt.Fprintf(&b, "== %s: %s\n%s\n", plain.Line(s.Name), s.Record.Result, strings.TrimSpace(s.Output))
-	}
-	return []byte(b.String())
-}
-
 // tellSteps rewrites prompt and context with the findings of the steps.
-func (e *Engine) tellSteps(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState, name string,
-	out prepare.Outcome) error {
+func (e *Engine) tellSteps(ctx context.Context, w *workDir, out prepare.Outcome) error {
 	w.steps, w.about.Preparation = nil, nil
 	for i, s := range out.Steps {
 		p := agent.Prepared{Prepared: s.Record, Action: s.Action, Advice: s.Advice}
-		p.Output = s.Output
+		p.Output = s.Output // the whole, while the record has an excerpt
 		told := promptStep(s.Step, i)
 		told.Result, told.Output, told.Problem, told.Advice = s.Record.Result, prompt.Text(s.Output), s.Record.Problem,
 			prompt.Text(strings.Join(s.Advice, "\n"))
@@ -223,7 +210,7 @@ func (e *Engine) tellSteps(ctx context.Context, w *workDir, snap *gitstore.Snaps
 	if err := w.about.Write(w.context); err != nil {
 		return err
 	}
-	return e.attemptPrompt(ctx, w, snap, t, name)
+	return e.attemptPrompt(ctx, w)
 }
 
 // stepsAhead are the steps of a task's preparation before any is taken.

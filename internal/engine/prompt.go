@@ -62,9 +62,9 @@ func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan
 	defer w.remove()
 	switch w.handIn = handIn; {
 	case reviewed:
-		err = e.reviewPrompt(ctx, w, snap, t)
+		err = e.reviewPrompt(ctx, w)
 	case handIn != "":
-		err = e.attemptPrompt(ctx, w, snap, t, e.agentOf(snap.Plan, t.Task))
+		err = e.attemptPrompt(ctx, w)
 	}
 	if err != nil {
 		return prompt.Prompt{}, err
@@ -80,7 +80,8 @@ func (w *workDir) unplaced(text string) string {
 }
 
 // reviewPrompt writes the prompt of a future review. It runs nothing: what the engine has not recorded yet is missing.
-func (e *Engine) reviewPrompt(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *Engine) reviewPrompt(ctx context.Context, w *workDir) error {
+	snap, t := w.snap, w.task
 	if err := w.makePlaces(); err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (e *Engine) reviewPrompt(ctx context.Context, w *workDir, snap *gitstore.Sn
 		ev.ran = recorded.Criteria
 	}
 	who, _ := e.reviewingAgent(snap.State(), t)
-	d, err := e.reviewData(ctx, w, snap, t, ev, who)
+	d, err := e.reviewData(ctx, w, ev, who)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,8 @@ func (e *Engine) reviewPrompt(ctx context.Context, w *workDir, snap *gitstore.Sn
 }
 
 // promptData is what every prompt of a task holds.
-func (e *Engine) promptData(w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) prompt.Data {
+func (e *Engine) promptData(w *workDir) prompt.Data {
+	snap, t := w.snap, w.task
 	d := prompt.Data{
 		PlanID: snap.ID, Title: snap.Plan.Title, TopTask: prompt.Text(snap.Plan.TopTask),
 		Place: prompt.Place{Out: w.out, In: w.in, Tmp: w.tmp, Repo: w.repo, Context: w.context,
@@ -136,10 +138,9 @@ func (e *Engine) promptData(w *workDir, snap *gitstore.Snapshot, t *plan.TaskSta
 }
 
 // attemptData is what the prompt of an attempt holds in addition.
-func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
-	name string) (prompt.Data, error) {
-	d := e.promptData(w, snap, t)
-	d.Attempt, d.Shell = w.attempt, e.Agents.WritesFiles(name)
+func (e *Engine) attemptData(ctx context.Context, w *workDir) (prompt.Data, error) {
+	d, snap, t := e.promptData(w), w.snap, w.task
+	d.Attempt, d.Shell = w.attempt, e.Agents.WritesFiles(e.agentOf(snap.Plan, t.Task))
 	if role := snap.Plan.Roles[w.as]; role.Decides() || role.ReadOnly() && t.Changes() {
 		d.Shell = false
 	} else {
@@ -181,7 +182,7 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir, snap *gitstore.Sna
 		return d, err
 	}
 	if t.Planning() {
-		if err := e.planningData(ctx, snap, t, &d); err != nil {
+		if err := e.planningData(ctx, w, &d); err != nil {
 			return d, err
 		}
 	}
@@ -228,13 +229,12 @@ func (e *Engine) lastFailure(ctx context.Context, snap *gitstore.Snapshot, t *pl
 const mostAmended = 32 << 10
 
 // attemptPrompt writes the prompt of an attempt.
-func (e *Engine) attemptPrompt(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
-	name string) error {
-	d, err := e.attemptData(ctx, w, snap, t, name)
+func (e *Engine) attemptPrompt(ctx context.Context, w *workDir) error {
+	d, err := e.attemptData(ctx, w)
 	if err != nil {
 		return err
 	}
-	return e.writePrompt(w, d, e.budget(name))
+	return e.writePrompt(w, d, e.budget(e.agentOf(w.snap.Plan, w.task.Task)))
 }
 
 // takeRequirements turns the files that came with the top task from inputs into a part of the request, which they are
@@ -253,7 +253,8 @@ func takeRequirements(d *prompt.Data) {
 }
 
 // planningData is what the maker of a plan, or of a fragment, must know.
-func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, d *prompt.Data) error {
+func (e *Engine) planningData(ctx context.Context, w *workDir, d *prompt.Data) error {
+	snap, t := w.snap, w.task
 	takeRequirements(d)
 	d.Reason = prompt.Text(t.Description)
 	var err error
@@ -297,8 +298,8 @@ func (e *Engine) planningData(ctx context.Context, snap *gitstore.Snapshot, t *p
 
 // planReviewData is what the reviewer of a plan must know: what was asked for and, of a plan that changes another, that
 // one, why, and which leaf is split.
-func (e *Engine) planReviewData(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState,
-	d *prompt.Data) error {
+func (e *Engine) planReviewData(ctx context.Context, w *workDir, d *prompt.Data) error {
+	snap, t := w.snap, w.task
 	takeRequirements(d)
 	var err error
 	if d.Tree, err = e.paths(ctx); err != nil || len(snap.Plan.Grafts) == 0 {
@@ -374,9 +375,8 @@ func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 
 // packet is what a reviewing agent gets: the spec and the criteria, the candidate's files, the changes since the last
 // reviewed version, and what the engine itself ran and saw. It leaves out what the maker says about it.
-func (e *Engine) packet(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
-	ev evidence) (prompt.Data, error) {
-	d := e.promptData(w, snap, t)
+func (e *Engine) packet(ctx context.Context, w *workDir, ev evidence) (prompt.Data, error) {
+	d, snap, t := e.promptData(w), w.snap, w.task
 	d.Attempt, d.Inputs = w.attempt, w.told
 	a := ev.subject.Artifact
 	candidate := filepath.Join(w.work, "candidate")
@@ -393,7 +393,7 @@ func (e *Engine) packet(ctx context.Context, w *workDir, snap *gitstore.Snapshot
 	if err != nil {
 		return d, err
 	}
-	if err := e.lastReview(ctx, w, snap, t, d.Candidate.Version-1); err != nil {
+	if err := e.lastReview(ctx, w, d.Candidate.Version-1); err != nil {
 		return d, err
 	}
 	if w.rejected != nil {

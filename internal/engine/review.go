@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"gitwf/internal/agent"
@@ -20,68 +19,82 @@ import (
 // review runs the criteria of a task's newest version and records the outcome: a verdict if the engine can judge alone,
 // else what it saw, for the person who has the last word. It locks the version when the review begins.
 func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	return e.reviewWith(ctx, id, t, func(r reviewing) (check.Subject, []plan.CriterionResult, error) {
-		return e.Examine(r.work, r.snap, r.state, r.target.TaskID, r.target.Active)
+	return e.reviewWith(ctx, id, t, func(h *hold) (check.Subject, []plan.CriterionResult, error) {
+		return e.Examine(h.work, h.snap, h.state, h.task.TaskID, h.task.Active)
 	})
 }
 
 // reviewWith is review with another way to come to the results.
 func (e *Engine) reviewWith(ctx context.Context, id plan.ID, t *plan.TaskState,
-	examine func(reviewing) (check.Subject, []plan.CriterionResult, error)) error {
-	return e.reviewLocked(ctx, id, t, plan.StepRunChecks, plan.ReviewerChecks, func(r reviewing) error {
-		began := e.Now()
-		subject, results, err := examine(r)
-		if err != nil && r.work.Err() != nil {
-			return e.broken(ctx, r.hold)
+	examine func(*hold) (check.Subject, []plan.CriterionResult, error)) error {
+	return e.reviewLocked(ctx, id, t, plan.StepRunChecks, plan.ReviewerChecks, func(ctx context.Context, h *hold) error {
+		subject, results, err := examine(h)
+		if err != nil && h.work.Err() != nil {
+			return e.broken(ctx, h)
 		}
 		if err != nil {
-			res := agent.Result{Kind: agent.Error, Message: err.Error()}
-			return e.fail(ctx, id, r.check, r.target.Active, r.hold, res, e.Now().Sub(began), nil)
+			return e.failWith(ctx, h, err.Error())
 		}
-		ev, says := e.conclusion(r.state, subject, results, r.hold.claim.Session)
-		return e.record(ctx, id, t.TaskID, ev, r.hold, nil, says)
+		ev, says := e.conclusion(h.state, subject, results, h.claim.Session)
+		return e.record(ctx, id, t.TaskID, ev, h, nil, says)
 	})
 }
 
-// reviewing is a review under a claim on the CHECK, which locks the version.
-type reviewing struct {
-	hold   *hold
-	work   context.Context // ends when the claim is lost
-	snap   *gitstore.Snapshot
-	state  *plan.State
-	check  plan.TaskID
-	target *plan.TaskState
-}
-
-// reviewLocked claims the CHECK of a task for a reviewer and does the review, if its next step is still the expected
-// one.
+// reviewLocked claims the CHECK of a task for a reviewer, which locks the version, and does the review, if its next step
+// is still the expected one.
 func (e *Engine) reviewLocked(ctx context.Context, id plan.ID, t *plan.TaskState, step, by string,
-	do func(reviewing) error) error {
+	do func(context.Context, *hold) error) error {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return err
 	}
-	r := reviewing{check: checkOf(snap.Plan, t.TaskID)}
-	if r.hold, r.work, err = e.claim(ctx, id, r.check, by); err != nil {
-		return err
-	}
-	defer e.release(ctx, id, r.hold)
-	snap, state, c, err := e.afterClaim(ctx, id, r.check)
-	if err != nil || c == nil || state.NextReviewStep(c.ReviewTargetTaskID) != step {
-		return err
-	}
-	r.snap, r.state, r.target = snap, state, state.Tasks[c.ReviewTargetTaskID]
-	return do(r)
+	due := func(h *hold) bool { return h.isReady() && h.state.NextReviewStep(h.task.TaskID) == step }
+	return e.underClaim(ctx, id, plan.Claim{Task: checkOf(snap.Plan, t.TaskID), Agent: by}, due, do)
 }
 
 // reviewPlanAlone runs the built-in review of a plan under a claim.
 func (e *Engine) reviewPlanAlone(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	return e.reviewLocked(ctx, id, t, plan.StepPlan, plan.ReviewerPlan, func(r reviewing) error {
-		if err := e.reviewPlan(r.work, id, r.target); err == nil || r.work.Err() == nil {
+	return e.reviewLocked(ctx, id, t, plan.StepPlan, plan.ReviewerPlan, func(ctx context.Context, h *hold) error {
+		if err := e.reviewPlan(h); err == nil || h.work.Err() == nil {
 			return err
 		}
-		return e.broken(ctx, r.hold)
+		return e.broken(ctx, h)
 	})
+}
+
+// reviewAct has a built-in review judge the newest version of a task that acts on others. findings says why that can't
+// take effect; outdated, whether what it judges has changed since it was made.
+func (e *Engine) reviewAct(ctx context.Context, id plan.ID, t *plan.TaskState, by string,
+	findings func(*hold, plan.Artifact) (found []string, outdated bool, err error)) error {
+	return e.reviewLocked(ctx, id, t, by, by, func(ctx context.Context, h *hold) error {
+		ev, err := e.evidence(h.work, h.snap, h.state, h.task)
+		if err != nil && h.work.Err() != nil {
+			return e.broken(ctx, h)
+		}
+		if err != nil {
+			return err
+		}
+		found, outdated, err := findings(h, ev.subject.Artifact)
+		if err != nil {
+			return err
+		}
+		rev := check.OfAct(ev.subject, by, ev.ran, found, e.Now())
+		if len(found) > 0 && outdated {
+			rev = rev.Overtaken()
+		}
+		return e.recordReview(ctx, id, rev, ev.subject, h, found)
+	})
+}
+
+// overtake rejects the approved version of a task that acts on others: it can't take effect any more.
+func (e *Engine) overtake(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, by string,
+	findings []string) error {
+	subject, err := e.subject(ctx, snap, snap.State(), id, snap.State().Tasks[id].Active)
+	if err != nil {
+		return err
+	}
+	rev := check.OfAct(subject, by, nil, findings, e.Now()).Overtaken()
+	return e.recordReview(ctx, snap.ID, rev, subject, nil, findings)
 }
 
 // checkOf is the id of the CHECK bound to an ACTION, or the one that it would have.
@@ -103,8 +116,7 @@ func (e *Engine) conclusion(s *plan.State, subject check.Subject, results []plan
 		!e.isRead(s, t, subject.Artifact) && (len(s.Reviewers(t.TaskID)) > 0 || e.people(t.Task) == 0)
 	if !s.MayReview(t.TaskID, plan.ReviewerChecks) || !alone && !failedAny(results) {
 		return e.checked(subject, results), func(c plan.Change) string {
-			return what(c) + "; a reviewer has the " +
-				"last word"
+			return what(c) + "; a reviewer has the last word"
 		}
 	}
 	rev := check.ByEngine(subject, results, session, e.Now())
@@ -128,34 +140,25 @@ func (e *Engine) accept(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 	if err != nil {
 		return err
 	}
-	h, work, err := e.claim(ctx, id, checkOf(snap.Plan, t.TaskID), plan.AgentWorkflow)
-	if err != nil {
-		return err
-	}
-	defer e.release(ctx, id, h)
-	if snap, err = e.Store.Snapshot(ctx, id); err != nil {
-		return err
-	}
-	s := snap.State()
-	if !slices.ContainsFunc(s.ToAccept(), func(due *plan.TaskState) bool { return due.TaskID == t.TaskID }) {
-		return nil // somebody was faster
-	}
-	version := s.Tasks[t.TaskID].Active
-	var last plan.ReviewRecord
-	for _, r := range snap.Records.Of(t.TaskID).Reviews {
-		if r.Version == version {
-			last = r
+	want := plan.Claim{Task: checkOf(snap.Plan, t.TaskID), Agent: plan.AgentWorkflow}
+	due := func(h *hold) bool { return among(h.state.ToAccept(), t.TaskID) }
+	return e.underClaim(ctx, id, want, due, func(ctx context.Context, h *hold) error {
+		var last plan.ReviewRecord
+		for _, r := range h.snap.Records.Of(t.TaskID).Reviews {
+			if r.Version == h.task.Active {
+				last = r
+			}
 		}
-	}
-	rejected, err := export.ReadReview(work, e.Store, snap, t.TaskID, last)
-	if err != nil {
-		return err
-	}
-	subject, err := e.subject(work, snap, s, t.TaskID, version)
-	if err != nil {
-		return err
-	}
-	return e.record(ctx, id, t.TaskID, reviewEvent(rejected.Take(e.Now()), subject), h, nil, what)
+		rejected, err := export.ReadReview(h.work, e.Store, h.snap, t.TaskID, last)
+		if err != nil {
+			return err
+		}
+		subject, err := e.subject(h.work, h.snap, h.state, t.TaskID, h.task.Active)
+		if err != nil {
+			return err
+		}
+		return e.record(ctx, id, t.TaskID, reviewEvent(rejected.Take(e.Now()), subject), h, nil, what)
+	})
 }
 
 // failedAny reports whether a MUST criterion was run and failed.
@@ -168,17 +171,26 @@ func failedAny(results []plan.CriterionResult) bool {
 	return false
 }
 
-// describeReview is a review in one line. If a plan breaks hard rules, it names them, as far as there is room.
-func describeReview(r plan.Review, wrong plan.Findings) string {
-	if len(wrong) > 0 {
-		text := fmt.Sprintf("%s REJECTED by %s: %s", r.ReviewedArtifactID, r.Who(), firstLine(wrong[0].Error()))
-		if more := len(wrong) - 1; more > 0 {
+// describeReview is a review in one line. If there are findings, it has the first.
+func describeReview(r plan.Review, findings []string) string {
+	if len(findings) > 0 {
+		text := fmt.Sprintf("%s REJECTED by %s: %s", r.ReviewedArtifactID, r.Who(), firstLine(findings[0]))
+		if more := len(findings) - 1; more > 0 {
 			text += fmt.Sprintf(" (and %d more)", more)
 		}
 		return text
 	}
 	verdict := map[plan.Verdict]string{plan.Approved: "approved", plan.Rejected: "REJECTED"}[r.Verdict]
 	return fmt.Sprintf("%s %s by %s%s%s", r.ReviewedArtifactID, verdict, r.Who(), r.Why(), r.Worth())
+}
+
+// textsOf are findings as they are shown.
+func textsOf(fs plan.Findings) []string {
+	texts := make([]string, len(fs))
+	for i, f := range fs {
+		texts[i] = f.Error()
+	}
+	return texts
 }
 
 // checked is the record of what the engine ran on a version and saw.
@@ -203,8 +215,8 @@ func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 // examine runs the criteria with a run line on a version that may not be recorded yet.
 func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.State,
 	subject check.Subject) ([]plan.CriterionResult, error) {
-	t := s.Tasks[subject.Task.TaskID]
-	w, err := e.prepare(ctx, snap, t, contract.RoleCheck, subject.Artifact.Inputs)
+	t, a := s.Tasks[subject.Task.TaskID], subject.Artifact
+	w, err := e.prepare(ctx, snap, t, contract.RoleCheck, a.Inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -214,37 +226,28 @@ func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 		return nil, err
 	}
 	setup := check.Setup{
-		Candidate: func(ctx context.Context, dir string) error {
-			return e.Store.Export(ctx, subject.Artifact.Tree,
-				dir)
-		},
-		Bundle: func(ctx context.Context, dir string) error {
-			return e.preview(ctx, snap, s, subject.Artifact,
-				dir)
-		},
-		Expands: func(ctx context.Context) (string, string, error) { return e.expands(ctx, snap, s, subject) },
-		Dir:     t.DeliverableSpec.OutputDir,
-		Scratch: w.dir,
-		Discard: w.place.discard,
-		Environ: process.Environ(environ, w.environ(snap, t)...),
-		Timeout: time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
+		Candidate: func(ctx context.Context, dir string) error { return e.Store.Export(ctx, a.Tree, dir) },
+		Bundle:    func(ctx context.Context, dir string) error { return e.preview(ctx, snap, s, a, dir) },
+		Expands:   func(ctx context.Context) (string, string, error) { return e.expands(ctx, snap, s, subject) },
+		Dir:       t.DeliverableSpec.OutputDir,
+		Scratch:   w.dir,
+		Discard:   w.place.discard,
+		Environ:   process.Environ(environ, w.environ()...),
+		Timeout:   time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
 	}
-	if t.Changes() {
-		leave, err := e.checkChange(ctx, &setup, snap, t.Task, subject.Artifact)
-		if err != nil {
-			return nil, err
-		}
-		defer leave()
-	} else if t.Judges != nil {
+	var leave func()
+	switch {
+	case t.Changes():
+		leave, err = e.checkChange(ctx, &setup, snap, t.Task, a)
+	case t.Judges != nil:
 		return e.examineJudge(ctx, &setup, snap, t, subject)
+	default:
+		setup.Repo, leave, err = e.cleanRepo(ctx, w.dir, t.AcceptanceCriteria)
 	}
-	if !t.Changes() {
-		var leave func()
-		if setup.Repo, leave, err = e.cleanRepo(ctx, w.dir, t.AcceptanceCriteria); err != nil {
-			return nil, err
-		}
-		defer leave()
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	results, err := check.Run(ctx, t.AcceptanceCriteria, setup)
 	if err == nil && failedAny(results) {
 		err = w.place.hasRoom()

@@ -135,11 +135,10 @@ const mostNotes = 200
 
 // notes are what somebody who works on a task is told: of the role's categories, or of all. A reviewer does not hear
 // what came with the task's own versions.
-func (e *Engine) notes(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID, w *workDir) ([]plan.Note,
-	error) {
-	notes, err := export.Notes(ctx, e.Store, snap, mostNotes, snap.Plan.Roles[w.as].Notes...)
+func (e *Engine) notes(ctx context.Context, w *workDir) ([]plan.Note, error) {
+	notes, err := export.Notes(ctx, e.Store, w.snap, mostNotes, w.snap.Plan.Roles[w.as].Notes...)
 	if w.role.Usual() != contract.Artifact {
-		notes = slices.DeleteFunc(notes, func(n plan.Note) bool { return n.Is(task) })
+		notes = slices.DeleteFunc(notes, func(n plan.Note) bool { return n.Is(w.task.TaskID) })
 	}
 	return notes, err
 }

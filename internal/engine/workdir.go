@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ import (
 
 // workDir is the scratch directory of one attempt or review, and its content.
 type workDir struct {
+	snap     *gitstore.Snapshot
+	task     *plan.TaskState
 	place    *scratch
 	ownPlace bool   // the place belongs to this directory and is removed with it
 	dir      string // of everything below
@@ -86,16 +89,14 @@ func (e *Engine) prepareAs(ctx context.Context, snap *gitstore.Snapshot, t *plan
 		return nil, err
 	}
 	w := &workDir{
-		place: place, ownPlace: e.scratch == nil,
+		snap: snap, task: t, place: place, ownPlace: e.scratch == nil,
 		dir: dir, work: filepath.Join(dir, "work"), out: filepath.Join(dir, "out"), tmp: filepath.Join(dir, "tmp"),
-		in:      filepath.Join(dir, "in"),
-		context: filepath.Join(dir, "context.json"), prompt: filepath.Join(dir, "prompt.md"), role: role, as: as,
-		repo:      e.repo(),
-		inputs:    inputs,
+		in: filepath.Join(dir, "in"), context: filepath.Join(dir, "context.json"),
+		prompt: filepath.Join(dir, "prompt.md"), role: role, as: as, repo: e.repo(), inputs: inputs,
 		notice:    func(text string) { e.report(t.TaskID, text) },
 		onlookers: onlookers{path: RunningLog(e.Store.CommonDir(), snap.ID, t.TaskID)},
 	}
-	if err := e.fill(ctx, w, snap, t); err != nil {
+	if err := e.fill(ctx, w); err != nil {
 		w.remove()
 		return nil, fmt.Errorf("prepare %s: %w", t.TaskID, err)
 	}
@@ -123,7 +124,8 @@ func (w *workDir) remove() {
 }
 
 // fill provides what every command gets: inputs and context. An attempt gets the rest too.
-func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *Engine) fill(ctx context.Context, w *workDir) error {
+	snap, t := w.snap, w.task
 	if err := errors.Join(os.Mkdir(w.in, 0o777), os.Mkdir(w.tmp, 0o777)); err != nil {
 		return err
 	}
@@ -142,7 +144,7 @@ func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, 
 		Criteria: t.AcceptanceCriteria,
 	}
 	for _, have := range w.inputs {
-		in, err := e.input(ctx, w, snap, have)
+		in, err := e.input(ctx, w, have)
 		if err != nil {
 			return err
 		}
@@ -152,10 +154,10 @@ func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, 
 	if c.Params, c.Item, err = e.expanded.Around(ctx, e.Store, snap, t.TaskID); err != nil {
 		return err
 	}
-	if err = e.handedOver(ctx, w, snap, t, &c); err != nil {
+	if err = e.handedOver(ctx, w, &c); err != nil {
 		return err
 	}
-	if c.Notes, err = e.notes(ctx, snap, t.TaskID, w); err != nil {
+	if c.Notes, err = e.notes(ctx, w); err != nil {
 		return err
 	}
 	if err := c.Write(w.context); err != nil {
@@ -163,7 +165,7 @@ func (e *Engine) fill(ctx context.Context, w *workDir, snap *gitstore.Snapshot, 
 	}
 	w.about, w.steps = c, stepsAhead(task)
 	if w.role.Usual() == contract.Artifact {
-		return e.fillAttempt(ctx, w, snap, t)
+		return e.fillAttempt(ctx, w)
 	}
 	return nil
 }
@@ -188,15 +190,15 @@ func (e *Engine) checkOut(ctx context.Context, w *workDir) error {
 
 // fillAttempt provides what an attempt has beyond a check: directories to work and write in, the prompt, and the last
 // review.
-func (e *Engine) fillAttempt(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	var err error
+func (e *Engine) fillAttempt(ctx context.Context, w *workDir) (err error) {
+	t := w.task
 	if w.source, err = e.Store.Head(ctx); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
 		return err
 	}
-	name := e.agentOf(snap.Plan, t.Task)
+	name := e.agentOf(w.snap.Plan, t.Task)
 	if t.Changes() {
-		err = e.beginChange(ctx, w, snap, t)
-	} else if e.inWorktree(name, t.Task) && !snap.Plan.Roles[w.as].Decides() {
+		err = e.beginChange(ctx, w)
+	} else if e.inWorktree(name, t.Task) && !w.snap.Plan.Roles[w.as].Decides() {
 		err = errors.Join(os.Mkdir(w.out, 0o777), e.checkOut(ctx, w))
 	} else {
 		err = w.makePlaces()
@@ -204,11 +206,11 @@ func (e *Engine) fillAttempt(ctx context.Context, w *workDir, snap *gitstore.Sna
 	if err != nil {
 		return err
 	}
-	if err := e.showOutdated(ctx, w, snap, t); err != nil {
+	if err := e.showOutdated(ctx, w); err != nil {
 		return err
 	}
 	if t.Verdict == plan.Rejected {
-		if err := e.lastReview(ctx, w, snap, t, t.Active); err != nil {
+		if err := e.lastReview(ctx, w, t.Active); err != nil {
 			return err
 		}
 		w.feedback = filepath.Join(w.dir, plan.Rejected.File())
@@ -216,7 +218,7 @@ func (e *Engine) fillAttempt(ctx context.Context, w *workDir, snap *gitstore.Sna
 			return err
 		}
 	}
-	return e.attemptPrompt(ctx, w, snap, t, name)
+	return e.attemptPrompt(ctx, w)
 }
 
 // budget is the size limit of the agent's prompts, in bytes.
@@ -239,7 +241,8 @@ func approvedInputs(snap *gitstore.Snapshot, s *plan.State, id plan.TaskID) []pl
 }
 
 // input puts one input below WF_IN and describes it.
-func (e *Engine) input(ctx context.Context, w *workDir, snap *gitstore.Snapshot, have plan.Input) (agent.Input, error) {
+func (e *Engine) input(ctx context.Context, w *workDir, have plan.Input) (agent.Input, error) {
+	snap := w.snap
 	a, err := export.ReadArtifact(ctx, e.Store, snap, have.TaskID, plan.VersionNumber(have.ArtifactID))
 	if err != nil {
 		return agent.Input{}, err
@@ -286,10 +289,9 @@ func (e *Engine) input(ctx context.Context, w *workDir, snap *gitstore.Snapshot,
 }
 
 // lastReview reads the last rejection of a version, if there is one.
-func (e *Engine) lastReview(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
-	version int) error {
+func (e *Engine) lastReview(ctx context.Context, w *workDir, version int) error {
 	var last plan.ReviewRecord
-	for _, r := range snap.Records.Of(t.TaskID).Reviews {
+	for _, r := range w.snap.Records.Of(w.task.TaskID).Reviews {
 		if r.Version == version && r.Verdict == plan.Rejected {
 			last = r
 		}
@@ -297,11 +299,12 @@ func (e *Engine) lastReview(ctx context.Context, w *workDir, snap *gitstore.Snap
 	if last.N == 0 {
 		return nil
 	}
-	rev, err := e.documents(ctx, snap, t.TaskID).Review(last)
+	docs := e.documents(ctx, w.snap, w.task.TaskID)
+	rev, err := docs.Review(last)
 	if err != nil {
 		return err
 	}
-	data, err := e.documents(ctx, snap, t.TaskID).ReviewFile(last)
+	data, err := docs.ReviewFile(last)
 	if err != nil {
 		return err
 	}
@@ -311,10 +314,9 @@ func (e *Engine) lastReview(ctx context.Context, w *workDir, snap *gitstore.Snap
 
 // handedOver puts the files that people handed in, for the task or for a GOAL above it, below WF_IN, and describes
 // them.
-func (e *Engine) handedOver(ctx context.Context, w *workDir, snap *gitstore.Snapshot, t *plan.TaskState,
-	c *agent.Context) error {
-	from := snap.State().Lineage(t.Task)
-	if t.TaskID != plan.PlanTaskID {
+func (e *Engine) handedOver(ctx context.Context, w *workDir, c *agent.Context) error {
+	snap, from := w.snap, w.snap.State().Lineage(w.task.Task)
+	if w.task.TaskID != plan.PlanTaskID {
 		from = append(from, plan.PlanTaskID) // everybody gets what came with the top task
 	}
 	given := map[string]int{} // files so far, by name: a GOAL and a task below it may ask for the same
@@ -324,8 +326,7 @@ func (e *Engine) handedOver(ctx context.Context, w *workDir, snap *gitstore.Snap
 			if id == plan.PlanTaskID && snap.Plan.Workflow != nil && expand.Pinned(escaped) {
 				continue // what the plan is made from is no material for its tasks
 			}
-			if err := e.handOver(ctx, w, snap, id, plan.UnescapeName(escaped), given[escaped], inputs[escaped],
-				c); err != nil {
+			if err := e.handOver(ctx, w, id, escaped, given[escaped], inputs[escaped], c); err != nil {
 				return err
 			}
 			given[escaped] += inputs[escaped]
@@ -336,11 +337,12 @@ func (e *Engine) handedOver(ctx context.Context, w *workDir, snap *gitstore.Snap
 
 // handOver is handedOver for one name of one task. Each file goes to inputs/<name>/<number>/<file> below WF_IN; numbers
 // continue after existing ones.
-func (e *Engine) handOver(ctx context.Context, w *workDir, snap *gitstore.Snapshot, id plan.TaskID, name string, there,
-	count int, c *agent.Context) error {
-	told := prompt.Input{Name: name, Dir: path.Join("inputs", plan.EscapeName(name))}
+func (e *Engine) handOver(ctx context.Context, w *workDir, id plan.TaskID, escaped string, there, count int,
+	c *agent.Context) error {
+	name := plan.UnescapeName(escaped)
+	told := prompt.Input{Name: name, Dir: path.Join("inputs", escaped)}
 	for n := 1; n <= count; n++ {
-		doc, err := e.documents(ctx, snap, id).Input(export.InputRecord{Name: plan.EscapeName(name), N: n})
+		doc, err := e.documents(ctx, w.snap, id).Input(export.InputRecord{Name: escaped, N: n})
 		if err != nil {
 			return err
 		}
@@ -356,9 +358,8 @@ func (e *Engine) handOver(ctx context.Context, w *workDir, snap *gitstore.Snapsh
 		if err := relpath.Check(doc.FileName); err != nil {
 			return fmt.Errorf("%s: input %s: %w", id, plain.Line(name), err)
 		}
-		files, err := filesOf(dir, []plan.FileInfo{{Path: doc.FileName, Mode: "100644", SHA256: doc.SHA256,
-			Size: doc.Size}},
-			"", prompt.MaxInputText)
+		info := plan.FileInfo{Path: doc.FileName, Mode: "100644", SHA256: doc.SHA256, Size: doc.Size}
+		files, err := filesOf(dir, []plan.FileInfo{info}, "", prompt.MaxInputText)
 		if err != nil {
 			return err
 		}
@@ -373,27 +374,23 @@ func (e *Engine) handOver(ctx context.Context, w *workDir, snap *gitstore.Snapsh
 }
 
 // job is what the agent gets.
-func (w *workDir) job(snap *gitstore.Snapshot, t *plan.TaskState, log io.Writer) agent.Job {
-	limit := snap.Plan.Limits().TimeoutSeconds
-	if t.TimeoutSeconds > 0 {
-		limit = t.TimeoutSeconds
-	}
+func (w *workDir) job(log io.Writer) agent.Job {
+	snap, t := w.snap, w.task
+	limit := cmp.Or(t.TimeoutSeconds, snap.Plan.Limits().TimeoutSeconds)
 	return agent.Job{
 		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: w.attempt, Version: t.Active + 1,
-		Dir: w.work,
-		Out: w.out, Tmp: w.tmp, In: w.in, InCheckout: w.checkout,
+		Dir: w.work, Out: w.out, Tmp: w.tmp, In: w.in, InCheckout: w.checkout,
 		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Repo: w.repo, Role: w.role,
-		Access:  agent.AccessOf(snap.Plan.Roles[w.as]),
-		Timeout: time.Duration(limit) * time.Second, Log: io.MultiWriter(log, &w.onlookers), Limits: snap.Plan.Limits(),
-		Notice: w.notice,
+		Access: agent.AccessOf(snap.Plan.Roles[w.as]), Timeout: time.Duration(limit) * time.Second,
+		Log: io.MultiWriter(log, &w.onlookers), Limits: snap.Plan.Limits(), Notice: w.notice,
 	}
 }
 
 // environ is the environment of a criterion's run line.
-func (w *workDir) environ(snap *gitstore.Snapshot, t *plan.TaskState) []string {
+func (w *workDir) environ() []string {
 	return []string{
 		"WF_ROLE=" + w.role.Env(), "WF_REPO=" + w.repo, "WF_IN=" + w.in, "WF_CONTEXT=" + w.context,
-		"WF_PLAN=" + string(snap.ID), "WF_TASK=" + string(t.TaskID), "WF_ATTEMPT=" + strconv.Itoa(w.attempt),
+		"WF_PLAN=" + string(w.snap.ID), "WF_TASK=" + string(w.task.TaskID), "WF_ATTEMPT=" + strconv.Itoa(w.attempt),
 	}
 }
 
@@ -416,10 +413,6 @@ func totalSize(files []plan.FileInfo) int64 {
 		n += f.Size
 	}
 	return n
-}
-
-func countFiles(files []plan.FileInfo) string {
-	return plain.Count(len(files), "file")
 }
 
 // artifactOf is the version that an event made or judged.
