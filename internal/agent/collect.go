@@ -56,16 +56,6 @@ const (
 	RuleTwice      Rule = "handed in twice"
 )
 
-// Lasting reports whether the same work would break the rule again: names and sizes don't change by themselves on a
-// retry.
-func (r Rule) Lasting() bool {
-	switch r {
-	case RuleName, RuleCollision, RulePattern, RuleTooBig, RuleTooMany:
-		return true
-	}
-	return false
-}
-
 // CollectError is one rule that an output breaks at one place.
 type CollectError struct {
 	Path string // below WF_OUT, as the file system has it

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
@@ -138,33 +137,9 @@ func (e *Engine) reviewData(ctx context.Context, w *workDir, ev evidence, who sp
 		return data, err
 	}
 	if w.task.Planning() {
-		if err := e.planReviewData(ctx, w, &data); err != nil {
-			return data, err
-		}
-		data.Apart, err = e.apart(ctx, w.snap, w.task)
+		err = e.planReviewData(ctx, w, &data)
 	}
 	return data, err
-}
-
-// apart lists the new leaves of a plan under review whose planner and rule are far apart.
-func (e *Engine) apart(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (list []prompt.Apart,
-	err error) {
-	c, err := e.candidate(ctx, snap, t)
-	if err != nil || c.whole == nil {
-		return nil, err
-	}
-	weights, err := e.Weights()
-	if err != nil {
-		return nil, err
-	}
-	for _, leaf := range c.whole.NewLeaves(snap.Plan) {
-		days, rule := leaf.EstimatedPersonDays, weights.Estimate(leaf)
-		if days > 0 && estimate.FarApart(days, rule.Days) {
-			list = append(list, prompt.Apart{ID: leaf.TaskID, Days: days, Rule: rule.Days,
-				Why: strings.Join(rule.Why, "; ")})
-		}
-	}
-	return list, nil
 }
 
 // consult writes the prompt of a role that makes no deliverable and has the agent answer it.

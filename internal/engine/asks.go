@@ -65,7 +65,7 @@ func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State
 		return Wait{}, nil
 	}
 	again := handIn(t.Task)
-	if e.mayAttempt(e.agentOf(snap.Plan, t.Task), t) {
+	if e.mayAttempt(s, t) {
 		again = "git wf rerun " + string(t.TaskID)
 	}
 	w := Wait{Task: t.TaskID, Status: t.Status, Command: strings.Join(commands, "; "), Act: ActSubmit}

@@ -29,8 +29,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	}
 	want := plan.Claim{Task: t.TaskID, Agent: name, Worktree: e.inWorktree(name, t.Task) || t.Changes()}
 	return e.underClaim(ctx, id, want, (*hold).isReady, func(ctx context.Context, h *hold) error {
-		err := e.beginAttempt(ctx, h)
-		if err != nil {
+		if err := e.keepsClear(ctx, h); err != nil {
 			return err
 		}
 		if rejected, err := e.rejectConflict(ctx, h.snap, h.task); err != nil || rejected {
@@ -52,15 +51,27 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	})
 }
 
-// beginAttempt fails with gitstore.ErrClaimed while somebody works on the same paths, or in the same conversation. Both
-// claim their tasks before they look, so at least one sees the other, and nobody begins after seeing one.
-func (e *Engine) beginAttempt(ctx context.Context, h *hold) error {
-	if h.claim.Worktree {
-		if err := e.keepsClear(ctx, h.snap, h.task); err != nil {
-			return err
-		}
+// keepsClear fails with gitstore.ErrClaimed while somebody else works on the same paths in a worktree or, as an agent of
+// ours, in the same conversation: one is never written by two at once. Both claim their tasks before they look, so at
+// least one sees the other, and nobody begins after seeing one.
+func (e *Engine) keepsClear(ctx context.Context, h *hold) error {
+	byPaths := h.claim.Worktree && len(plandoc.TouchedPaths(h.task.Task)) > 0
+	byTalk := h.claim.PID > 0 && e.inRoleThread(h.state, h.task, h.claim.Agent)
+	if !byPaths && !byTalk {
+		return nil
 	}
-	return e.talksAlone(ctx, h)
+	claims, err := e.Store.Claims(ctx, h.plan)
+	if err != nil {
+		return err
+	}
+	claims = e.Standing(claims, e.Now())
+	if by := crossedBy(h.state, h.task.Task, claims); byPaths && by != "" {
+		return fmt.Errorf("%s: about the same paths as %s: %w", h.task.TaskID, by, gitstore.ErrClaimed)
+	}
+	if by := talkedBy(h.state, h.task, h.claim.Agent, claims); byTalk && by != "" {
+		return fmt.Errorf("%s: goes on in the conversation of %s: %w", h.task.TaskID, by, gitstore.ErrClaimed)
+	}
+	return nil
 }
 
 // makeVersion asks the agent, and records what it made.
@@ -111,9 +122,6 @@ func (e *Engine) makeVersion(ctx context.Context, h *hold, w *workDir, worker ag
 		return err
 	}
 	res.Kind, res.Message = agent.Error, err.Error()
-	if refused.Rule.Lasting() {
-		return e.refused(ctx, h, res)
-	}
 	return e.fail(ctx, h, res)
 }
 
@@ -214,22 +222,6 @@ func talkedBy(s *plan.State, t *plan.TaskState, name string, claims plan.Claims)
 	return ""
 }
 
-// talksAlone fails with gitstore.ErrClaimed if the agent works on another task in the same conversation: one is never
-// written by two at once.
-func (e *Engine) talksAlone(ctx context.Context, h *hold) error {
-	if !e.inRoleThread(h.state, h.task, h.claim.Agent) {
-		return nil
-	}
-	claims, err := e.Store.Claims(ctx, h.plan)
-	if err != nil {
-		return err
-	}
-	if by := talkedBy(h.state, h.task, h.claim.Agent, e.Standing(claims, e.Now())); by != "" {
-		return fmt.Errorf("%s: goes on in the conversation of %s: %w", h.task.TaskID, by, gitstore.ErrClaimed)
-	}
-	return nil
-}
-
 // broken is the error of interrupted work: the user's interrupt, or the loss of its claim, which it reports.
 func (e *Engine) broken(ctx context.Context, h *hold) error {
 	if ctx.Err() != nil {
@@ -241,10 +233,8 @@ func (e *Engine) broken(ctx context.Context, h *hold) error {
 
 // fenced reports that work counts for nothing because somebody else has taken over its task.
 func (e *Engine) fenced(h *hold) {
-	e.report(h.claim.Task,
-		fmt.Sprintf("the work under claim %d is thrown away: the claim was not renewed in time, and is not ours "+
-			"any more",
-			h.claim.Number))
+	e.report(h.claim.Task, fmt.Sprintf("the work under claim %d is thrown away: the claim was not renewed in time, "+
+		"and is not ours any more", h.claim.Number))
 }
 
 // among reports whether a task is in a list.
@@ -255,21 +245,6 @@ func among(list []*plan.TaskState, id plan.TaskID) bool {
 // ready reports whether a task can be worked on, or a CHECK be run, now.
 func ready(t *plan.TaskState) bool {
 	return t != nil && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified && !t.Waits())
-}
-
-// keepsClear fails with gitstore.ErrClaimed if somebody else works on the same paths in a worktree.
-func (e *Engine) keepsClear(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	if len(plandoc.TouchedPaths(t.Task)) == 0 {
-		return nil
-	}
-	claims, err := e.Store.Claims(ctx, snap.ID)
-	if err != nil {
-		return err
-	}
-	if by := crossedBy(snap.State(), t.Task, e.Standing(claims, e.Now())); by != "" {
-		return fmt.Errorf("%s: about the same paths as %s: %w", t.TaskID, by, gitstore.ErrClaimed)
-	}
-	return nil
 }
 
 // deliver records a new version, with its verdict if the checks are quick.
@@ -393,37 +368,6 @@ func (e *Engine) asked(ctx context.Context, snap *gitstore.Snapshot, id plan.Tas
 		}
 	}
 	return nil, nil
-}
-
-// refusedFile is the name of the question about a refused file.
-const refusedFile = "a file that was refused"
-
-// refused records that a file was refused for a reason that a retry does not change. A command line would produce the
-// same file, so refused asks a person at once; an agent gets one more try. After the answer it is an attempt like any
-// other.
-func (e *Engine) refused(ctx context.Context, h *hold, res agent.Result) error {
-	again := h.claim.Agent == agent.NameExec
-	if list := h.snap.Records.Of(h.task.TaskID).Attempts; !again && len(list) > 0 {
-		last, err := e.documents(ctx, h.snap, h.task.TaskID).Attempt(list[len(list)-1])
-		if err != nil {
-			return err
-		}
-		again = last.Message == e.mask().Text(res.Message)
-	}
-	asked, err := e.asked(ctx, h.snap, h.task.TaskID, refusedFile)
-	if err != nil {
-		return err
-	}
-	if !again || asked != nil {
-		return e.fail(ctx, h, res)
-	}
-	res.Kind = agent.NeedsInput
-	res.Needs = []plan.Question{{
-		Name: refusedFile, Kind: plan.AskText,
-		Question: res.Message +
-			".\nTrying again would make it again. Mend what makes it, or the plan, and answer; then it is tried again.",
-	}}
-	return e.needs(ctx, h, res)
 }
 
 // fail records an attempt without a result.

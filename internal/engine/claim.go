@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,28 +40,22 @@ func ParseLease(setting, value string) (time.Duration, error) {
 	return d, nil
 }
 
-// LeaseTime is how long a claim holds: Lease or, if that is zero, wf.lease.
-func (e *Engine) LeaseTime(ctx context.Context) (time.Duration, error) {
+// leaseTime is how long a claim holds: as long as wanted or, if that is zero, Lease or wf.lease.
+func (e *Engine) leaseTime(ctx context.Context, wanted time.Duration) (time.Duration, error) {
 	e.leaseMu.Lock()
 	defer e.leaseMu.Unlock()
-	if e.Lease > 0 {
-		return e.Lease, nil
-	}
-	settings, err := e.Store.Settings(ctx, leaseKey)
-	if err != nil {
-		return 0, err
+	if wanted > 0 || e.Lease > 0 {
+		return cmp.Or(wanted, e.Lease), nil
 	}
 	lease := DefaultLease
-	for _, s := range settings {
-		if !strings.EqualFold(s[0], leaseKey) {
-			continue
-		}
-		if lease, err = ParseLease(leaseKey, s[1]); err != nil {
-			return 0, err
-		}
+	text, set, err := e.Store.Config(ctx, leaseKey)
+	if set && err == nil {
+		lease, err = ParseLease(leaseKey, text)
 	}
-	e.Lease = lease
-	return lease, nil
+	if err == nil {
+		e.Lease = lease
+	}
+	return lease, err
 }
 
 // owner is this process, as its claims name it.
@@ -191,21 +184,27 @@ func (e *Engine) claimOn(ctx context.Context, id plan.ID, task plan.TaskID) (c p
 	return c, there, err
 }
 
-// claim claims a task for this process, or fails with gitstore.ErrClaimed.
+// claim claims a task for this process and renews the claim, or fails with gitstore.ErrClaimed.
 func (e *Engine) claim(ctx context.Context, id plan.ID, want plan.Claim) (*hold, error) {
-	lease, err := e.LeaseTime(ctx)
+	want.PID, want.Process = e.owner().pid, e.owner().process
+	return e.claimFor(ctx, id, want, 0)
+}
+
+// claimFor claims a task for a time, zero means wf.lease. Only a claim of this process is renewed.
+func (e *Engine) claimFor(ctx context.Context, id plan.ID, want plan.Claim, lease time.Duration) (*hold, error) {
+	lease, err := e.leaseTime(ctx, lease)
 	if err != nil {
 		return nil, err
 	}
-	self := e.owner()
-	want.Session, want.Host, want.PID, want.Process = rand.Text(), self.host, self.pid, self.process
-	want.Started = e.Now()
+	want.Session, want.Host, want.Started = rand.Text(), e.owner().host, e.Now()
 	want.Expires = want.Started.Add(lease)
 	h, err := e.take(ctx, id, want)
 	if err != nil {
 		return nil, err
 	}
-	e.keepRenewing(ctx, h, lease)
+	if want.PID > 0 {
+		e.keepRenewing(ctx, h, lease)
+	}
 	if err := e.recordLost(ctx, h); err != nil {
 		e.release(ctx, h)
 		return nil, err

@@ -322,8 +322,9 @@ func TestKeepsClear(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		snap := b.repo.Snapshot(repotest.ID)
-		if err := b.keepsClear(ctx, snap, snap.State().Tasks["IMPL-1"]); (err == nil) != c.want || err != nil &&
+		s := b.repo.Snapshot(repotest.ID).State()
+		h := &hold{plan: repotest.ID, claim: plan.Claim{Worktree: true}, state: s, task: s.Tasks["IMPL-1"]}
+		if err := b.keepsClear(ctx, h); (err == nil) != c.want || err != nil &&
 			!errors.Is(err, gitstore.ErrClaimed) {
 			t.Errorf("%s: %v", c.name, err)
 		}

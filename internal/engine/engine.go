@@ -32,7 +32,7 @@ type Engine struct {
 	Templates fs.FS                    // prompts/<role>.md
 	Report    func(Progress)           // called for each event, from several goroutines; may be nil
 	Jobs      int                      // tasks worked on at once; zero means one
-	Lease     time.Duration            // of a claim; zero means wf.lease, see LeaseTime
+	Lease     time.Duration            // of a claim; zero means wf.lease
 	Throwaway bool                     // new plans are those of a throwaway repository
 	ByRule    bool                     // decisions follow from a rule, and no agent is asked
 	Landing   *RunLanding              // of a run that lands; nil for others

@@ -339,12 +339,12 @@ func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits pla
 		if err != nil {
 			return nil, err
 		}
-		tree, added, err := addOne(ctx, batch, real, base)
+		tree, added, err := batch.AddDir(ctx, "", []gitstore.FileRef{{Path: base, Mode: "100644", Source: real}})
 		if err != nil {
 			return nil, err
 		}
 		docs = append(docs, plan.InputDocument{
-			Name: name, FileName: base, Tree: tree, SHA256: added.SHA256, Size: added.Size, Source: e.source(file),
+			Name: name, FileName: base, Tree: tree, SHA256: added[0].SHA256, Size: added[0].Size, Source: e.source(file),
 			By: by.Name, CreatedAt: plan.Second(e.Now()),
 		})
 	}
@@ -360,35 +360,12 @@ func (e *Engine) source(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// addOne adds the file at path, under its name, as the only one of a tree.
-func addOne(ctx context.Context, batch *gitstore.Batch, path, name string) (plan.OID, plan.FileInfo, error) {
-	if filepath.Base(path) == name {
-		tree, infos, err := batch.AddDir(ctx, filepath.Dir(path), []gitstore.FileRef{{Path: name, Mode: "100644"}})
-		if err != nil {
-			return "", plan.FileInfo{}, err
-		}
-		return tree, infos[0], nil
-	}
-	data, err := os.ReadFile(path) // a link with another name
-	if err != nil {
-		return "", plan.FileInfo{}, err
-	}
-	tree, infos, err := batch.AddFiles(map[string][]byte{name: data})
-	if err != nil {
-		return "", plan.FileInfo{}, err
-	}
-	return tree, infos[0], nil
-}
-
 func allowed(formats []string, name string) bool {
 	if len(formats) == 0 {
 		return true
 	}
 	ext := strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
-	return slices.ContainsFunc(formats, func(f string) bool {
-		return strings.ToLower(strings.TrimPrefix(f,
-			".")) == ext
-	})
+	return slices.ContainsFunc(formats, func(f string) bool { return strings.ToLower(strings.TrimPrefix(f, ".")) == ext })
 }
 
 // InputDir is where a person can put the files that a task requires, below the top of the worktree: one directory for

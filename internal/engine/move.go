@@ -21,27 +21,23 @@ import (
 // move brings a version that did not land onto the branch as it is now. If it applies there and its lines pass, that is
 // the task's next version, and nobody is asked. Else the agent makes it again, if the engine can start it.
 func (e *Engine) move(ctx context.Context, id plan.ID, t *plan.TaskState, name string) error {
-	version := t.Active
-	moved, err := e.tryMove(ctx, id, t, name)
-	if err != nil || moved {
+	moved, makes := true, true // if somebody was faster
+	want := plan.Claim{Task: t.TaskID, Agent: name}
+	err := e.underClaim(ctx, id, want, (*hold).isReady, func(ctx context.Context, h *hold) (err error) {
+		moved, err = e.recordMoved(ctx, h)
+		makes = e.mayAttempt(h.state, h.task)
 		return err
-	}
-	if !e.mayAttempt(name, t) {
-		return &untrustedError{task: t.TaskID, version: version} // once a run is enough
+	})
+	switch {
+	case err != nil || moved:
+		return err
+	case !makes:
+		return &untrustedError{task: t.TaskID, version: t.Active} // once a run is enough
 	}
 	return e.attempt(ctx, id, t, name)
 }
 
-func (e *Engine) tryMove(ctx context.Context, id plan.ID, t *plan.TaskState, name string) (moved bool, err error) {
-	moved = true // if somebody was faster
-	want := plan.Claim{Task: t.TaskID, Agent: name}
-	err = e.underClaim(ctx, id, want, (*hold).isReady, func(ctx context.Context, h *hold) error {
-		moved, err = e.recordMoved(ctx, h)
-		return err
-	})
-	return moved, err
-}
-
+// recordMoved records the moved version, if it applies and its lines pass.
 func (e *Engine) recordMoved(ctx context.Context, h *hold) (ok bool, err error) {
 	t := h.task
 	batch := e.Store.NewBatch()

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -42,7 +41,7 @@ type Wanted struct {
 	Task  plan.TaskID   // "" means any
 	Agent string        // its name
 	Claim bool          // claim it
-	Lease time.Duration // of the claim; zero means LeaseTime
+	Lease time.Duration // of the claim; zero means wf.lease
 }
 
 // Offer finds the next task for an outside agent, and claims it if requested. It returns nil if there is none now.
@@ -140,36 +139,22 @@ func (e *Engine) suits(p *plan.Plan, t *plan.Task, name string) (rank int, ok bo
 // claimOutside takes a claim that no process renews: it ends unless the agent renews it. The agent is assumed to work
 // in a worktree of the repository.
 func (e *Engine) claimOutside(ctx context.Context, id plan.ID, task plan.TaskID, w Wanted) (*plan.Claim, error) {
-	lease := w.Lease
-	if lease == 0 {
-		var err error
-		if lease, err = e.LeaseTime(ctx); err != nil {
-			return nil, err
-		}
-	}
-	now := e.Now()
-	h, err := e.take(ctx, id, plan.Claim{
-		Task: task, Agent: w.Agent, Session: rand.Text(), Host: e.owner().host, Started: now, Expires: now.Add(lease),
-		Worktree: true,
-	})
+	h, err := e.claimFor(ctx, id, plan.Claim{Task: task, Agent: w.Agent, Worktree: true}, w.Lease)
 	if err != nil {
 		return nil, err
 	}
-	if err = e.recordLost(ctx, h); err == nil {
-		err = e.readAgain(ctx, h)
+	if err = e.readAgain(ctx, h); err == nil {
+		err = e.keepsClear(ctx, h)
 	}
-	if err == nil && h.isReady() {
-		err = e.keepsClear(ctx, h.snap, h.task)
-	}
-	switch {
-	case err == nil && (!h.isReady() || h.claim.Number <= h.state.ClaimsEnded(task)):
+	if err == nil && (!h.isReady() || h.claim.Number <= h.state.ClaimsEnded(task)) {
 		// Since we chose the task, somebody has done it, or claimed it and recorded something.
 		err = fmt.Errorf("%s: %w", task, gitstore.ErrClaimed)
-	case err == nil:
-		return &h.claim, nil
 	}
-	e.release(ctx, h)
-	return nil, err
+	if err != nil {
+		e.release(ctx, h)
+		return nil, err
+	}
+	return &h.claim, nil
 }
 
 // describe fills in what the agent must know.
@@ -229,15 +214,13 @@ func (e *Engine) notHeld(task plan.TaskID, number int, found plan.Claim) error {
 	return refused
 }
 
-// RenewClaim extends an outside agent's claim; lease zero means LeaseTime. An expired claim can be renewed until
-// somebody takes it over.
+// RenewClaim extends an outside agent's claim; lease zero means wf.lease. An expired claim can be renewed until somebody
+// takes it over.
 func (e *Engine) RenewClaim(ctx context.Context, id plan.ID, task plan.TaskID, number int,
 	lease time.Duration) (plan.Claim, error) {
-	if lease == 0 {
-		var err error
-		if lease, err = e.LeaseTime(ctx); err != nil {
-			return plan.Claim{}, err
-		}
+	lease, err := e.leaseTime(ctx, lease)
+	if err != nil {
+		return plan.Claim{}, err
 	}
 	h, err := e.adopt(ctx, id, task, number)
 	if err != nil {

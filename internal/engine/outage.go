@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"gitwf/internal/agent"
@@ -57,20 +56,14 @@ const defaultPatience = 15 * time.Minute
 
 // patience is how long a run waits for an agent that can't be asked.
 func (e *Engine) patience(ctx context.Context) (time.Duration, error) {
-	settings, err := e.Store.Settings(ctx, patienceKey)
-	if err != nil {
-		return 0, err
+	text, set, err := e.Store.Config(ctx, patienceKey)
+	if err != nil || !set {
+		return defaultPatience, err
 	}
-	patience := defaultPatience
-	for _, s := range settings {
-		if !strings.EqualFold(s[0], patienceKey) {
-			continue
-		}
-		if patience, err = time.ParseDuration(s[1]); err != nil || patience < 0 {
-			return 0, fault.Usage("git config "+patienceKey+" 15m",
-				"%s: expected a time such as 15m, or 0s to wait for nobody, found %q",
-				patienceKey, plain.Line(s[1]))
-		}
+	patience, err := time.ParseDuration(text)
+	if err != nil || patience < 0 {
+		return 0, fault.Usage("git config "+patienceKey+" 15m",
+			"%s: expected a time such as 15m, or 0s to wait for nobody, found %q", patienceKey, plain.Line(text))
 	}
 	return patience, nil
 }

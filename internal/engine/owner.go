@@ -1,10 +1,17 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"maps"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"gitwf/internal/plan"
 )
@@ -30,9 +37,36 @@ func thisOwner() owner {
 
 // processName tells a process from others with the same number: on the same machine before a reboot, in another
 // container with the same host name, or later, when the number is reused. It has four parts, "-" for those that a
-// system lacks: the machine, its boot, the PID namespace, and the time when the process began.
+// system lacks, as all but Linux lack most: the machine, its boot, the PID namespace, and when the process began.
 func processName(start string) string {
 	return strings.Join([]string{machine(), boot(), pidSpace(), start}, ":")
+}
+
+// firstPidSpace is the number of the PID namespace outside all containers, on Linux.
+const firstPidSpace = "4026531836"
+
+// machine is derived from /etc/machine-id, which itself is confidential.
+func machine() string {
+	id, err := os.ReadFile("/etc/machine-id")
+	if id = bytes.TrimSpace(id); err != nil || len(id) == 0 {
+		return "-"
+	}
+	sum := sha256.Sum256(append([]byte("git wf "), id...))
+	return hex.EncodeToString(sum[:6])
+}
+
+func boot() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return cmp.Or(string(bytes.TrimSpace(id)), "-")
+}
+
+func pidSpace() string {
+	link, _ := os.Readlink("/proc/self/ns/pid")
+	number, ok := strings.CutPrefix(link, "pid:[")
+	if !ok {
+		return "-"
+	}
+	return strings.TrimSuffix(number, "]")
 }
 
 // owns reports whether a claim belongs to this very process.
@@ -88,4 +122,40 @@ func exists(pid int) bool {
 	}
 	defer p.Release()
 	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+}
+
+// sightings are the misdated claims that a run has seen. Their times mean nothing here; what counts is how long they
+// have not been renewed, by the clock of the run.
+type sightings struct {
+	mu    sync.Mutex
+	first map[plan.TaskID]sighting
+}
+
+type sighting struct {
+	claim plan.Claim
+	at    time.Time // when we first saw it unchanged
+}
+
+// note records the current claims.
+func (s *sightings) note(claims plan.Claims, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.first, func(id plan.TaskID, old sighting) bool { return claims[id] != old.claim })
+	for id, c := range claims {
+		if _, known := s.first[id]; !known && c.Misdated(now) {
+			s.first[id] = sighting{c, now}
+		}
+	}
+}
+
+// overdue reports whether we have seen a claim unchanged for longer than its owner can go without renewing it.
+func (s *sightings) overdue(c plan.Claim, now time.Time, lease time.Duration) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen, ok := s.first[c.Task]
+	longest := max(lease, min(c.Expires.Sub(c.Started), plan.MaxLease)) // the owner's lease may differ from ours
+	return ok && seen.claim == c && now.Sub(seen.at) > longest
 }

@@ -6,12 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const firstPidSpace = "-"
-
-func machine() string  { return "-" }
-func boot() string     { return "-" }
-func pidSpace() string { return "-" }
-
 // processStart is when a process began, in microseconds. A zombie has ended; only its parent has not noticed.
 func processStart(pid int) (string, processState) {
 	const zombie = 5 // SZOMB

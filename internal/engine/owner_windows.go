@@ -7,12 +7,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const firstPidSpace = "-"
-
-func machine() string  { return "-" }
-func boot() string     { return "-" }
-func pidSpace() string { return "-" }
-
 // processStart is when a process began, in units of 100 nanoseconds.
 func processStart(pid int) (string, processState) {
 	const stillActive = 259

@@ -112,11 +112,8 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 		return nil, &plan.RefusedError{Task: sub.Task, Reason: "nothing has changed since " + plan.VersionID(t.Active),
 			Hint: fmt.Sprintf("git wf submit %s -m WHY PATH... hands the same in again", sub.Task)}
 	}
-	a := plan.Artifact{
-		TaskID: sub.Task, Tree: tree, Agent: by, Session: session, CreatedAt: plan.Second(e.Now()),
-		SourceCommit: source, Inputs: approvedInputs(snap, state, sub.Task), Files: infos, Size: totalSize(infos),
-		Summary: sub.Message, Base: base,
-	}
+	a := e.newArtifact(sub.Task, by, tree, infos, approvedInputs(snap, state, sub.Task))
+	a.Session, a.SourceCommit, a.Summary, a.Base = session, source, sub.Message, base
 	if base != nil {
 		if err := e.keepBase(ctx, batch, id, a); err != nil {
 			return nil, err

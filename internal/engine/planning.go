@@ -45,11 +45,9 @@ type Pinned struct {
 
 // version is the draft as a version of a planning task.
 func (e *Engine) version(d Draft, task plan.TaskID, tree plan.OID, files []plan.FileInfo) plan.Artifact {
-	return plan.Artifact{
-		TaskID: task, Tree: tree, Agent: d.Author.Name, CreatedAt: plan.Second(e.Now()), SourceCommit: d.Source,
-		Inputs: []plan.Input{}, Files: files, Size: totalSize(files),
-		Summary: "Handed in as " + plain.Line(filepath.Base(d.Name)),
-	}
+	a := e.newArtifact(task, d.Author.Name, tree, files, []plan.Input{})
+	a.SourceCommit, a.Summary = d.Source, "Handed in as "+plain.Line(filepath.Base(d.Name))
+	return a
 }
 
 // candidateName is the name of the plan's file in its artifact.

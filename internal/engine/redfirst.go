@@ -109,45 +109,29 @@ type trial struct {
 
 // try runs the lines on all processors, each in its own directory. It stops at the first line that can't be run.
 func try(ctx context.Context, trials []*trial, setup check.Setup) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	next, done := make(chan *trial), make(chan error)
-	go func() {
-		defer close(next)
-		for _, t := range trials {
-			select {
-			case next <- t:
-			case <-ctx.Done():
+	progress := gitstore.Track(ctx, "Trying criteria", len(trials))
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var running sync.WaitGroup
+	var counting sync.Mutex
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, t := range trials {
+		free <- struct{}{}
+		running.Go(func() {
+			defer func() { <-free }()
+			g := setup
+			g.Environ = t.environ
+			res, err := check.Run(ctx, []plan.Criterion{t.criterion}, g)
+			if err != nil {
+				stop(err)
 				return
 			}
-		}
-	}()
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(trials)) {
-		workers.Go(func() {
-			for t := range next {
-				g := setup
-				g.Environ = t.environ
-				res, err := check.Run(ctx, []plan.Criterion{t.criterion}, g)
-				if err == nil {
-					t.passed = res[0].Passed()
-				}
-				done <- err
-			}
+			t.passed = res[0].Passed()
+			counting.Lock()
+			defer counting.Unlock()
+			progress.File()
 		})
 	}
-	go func() {
-		workers.Wait()
-		close(done)
-	}()
-	progress := gitstore.Track(ctx, "Trying criteria", len(trials))
-	var failed error
-	for err := range done {
-		if err != nil && failed == nil {
-			failed = err
-			stop()
-		}
-		progress.File()
-	}
-	return cmp.Or(failed, ctx.Err())
+	running.Wait()
+	return context.Cause(ctx)
 }

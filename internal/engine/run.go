@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,16 +61,9 @@ type outcome struct {
 }
 
 func (r *run) loop(ctx context.Context) (*plan.State, error) {
-	if _, err := r.LeaseTime(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.canAssign(); err != nil {
-		return nil, err
-	}
-	if _, err := r.commandEnv(); err != nil {
-		return nil, err
-	}
-	if err := r.mayBegin(ctx); err != nil {
+	_, leaseErr := r.leaseTime(ctx, 0)
+	_, environErr := r.commandEnv()
+	if err := cmp.Or(leaseErr, r.canAssign(), environErr, r.mayBegin(ctx)); err != nil {
 		return nil, err
 	}
 	place, err := r.newScratch(ctx)
@@ -82,10 +76,7 @@ func (r *run) loop(ctx context.Context) (*plan.State, error) {
 		r.scratch, r.seen, r.inTurn = nil, nil, false
 		place.remove()
 	}()
-	if err := r.readClaims(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.takeInputs(ctx, r.id); err != nil {
+	if err := cmp.Or(r.readClaims(ctx), r.takeInputs(ctx, r.id)); err != nil {
 		return nil, err
 	}
 	return r.steps(ctx)
@@ -437,19 +428,14 @@ func (e *Engine) work(s *plan.State, t *plan.TaskState) (w work, ok bool) {
 		w.do = by(e.move)
 		return w, true
 	}
-	return w, e.mayAttempt(name, t) && (!e.looksAhead(name, t) || e.lacks(s, t.Task).Text == "")
+	return w, e.mayAttempt(s, t)
 }
 
-// mayAttempt reports whether the engine itself can have the agent make a task's next version.
-func (e *Engine) mayAttempt(name string, t *plan.TaskState) bool {
-	if name == agent.NameExec {
-		return e.Trust.Has(t.Run) && e.Trust.Preparation(t.Task)
-	}
-	if name == agent.NameOutline && !t.Planning() {
-		return false
-	}
-	return e.Agents.Knows(name) && e.mayMake(t.Task, name) && e.Agents.Missing(name, nil) == nil &&
-		e.Trust.Preparation(t.Task)
+// mayAttempt reports whether the engine itself can have a task's next version made.
+func (e *Engine) mayAttempt(s *plan.State, t *plan.TaskState) bool {
+	name := e.agentOf(s.Plan, t.Task)
+	_, waits := e.waitForWork(s, t)
+	return !waits && (name == agent.NameExec || e.Agents.Knows(name))
 }
 
 func (e *Engine) reviewWork(s *plan.State, target *plan.TaskState) (w work, ok bool) {

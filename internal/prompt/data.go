@@ -54,7 +54,6 @@ type Data struct {
 	// what the feasibility check found too large about the leaf, and who said so. Not binding
 	TooLarge   Text
 	Leaves     []Leaf  // to be estimated
-	Apart      []Apart // of plan-review: leaves whose planner and rule are far apart
 	Dependants []plan.TaskID
 	DepthLeft  int // levels that may still be added below the leaf
 	LeavesLeft int // ACTIONs that may still be added to the plan
@@ -206,13 +205,6 @@ type Place struct {
 type Role struct {
 	Name string
 	Text Text
-}
-
-// Apart is a leaf that a planner and a rule estimate very differently.
-type Apart struct {
-	ID         plan.TaskID
-	Days, Rule float64 // person-days
-	Why        string  // the rule's terms
 }
 
 // Order is what somebody who decides wants done now. All of it is binding.

@@ -94,7 +94,6 @@ func sample(role contract.Role) Data {
 		Files: []string{"prices.json"}, Criteria: 3}}
 	d.Dependants, d.DepthLeft, d.LeavesLeft = []plan.TaskID{"IMPL-5", "IMPL-6"}, 3, 1990
 	if role == contract.RolePlanReview {
-		d.Apart = []Apart{{"IMPL-3", 1, 11.2, "1 task x 0.3 = 0.3; 20 files x 0.5 = 10"}}
 	}
 	if role == contract.RoleSplit || role == contract.RolePlan {
 		d.Reason = "The page and the basket are two things."
