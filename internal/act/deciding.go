@@ -158,8 +158,7 @@ func (r *ruling) checkUserQuestion() {
 		if q.Answered && (sameQuestion(q.Question.Question, r.x.Question) ||
 			sameQuestion(q.Question.Question, r.x.asked())) {
 			r.add("D8", "question", fmt.Sprintf("is answered already, as %s of %s", q.QuestionID, q.TaskID),
-				"another question, or a decision", r.x.Question,
-				example)
+				"another question, or a decision", r.x.Question, example)
 		}
 	}
 }
@@ -351,8 +350,7 @@ func (r *ruling) checkPartial(t *plan.TaskState, open, blocked []plan.TaskID, do
 		for _, other := range r.State.Judged(t.TaskID) {
 			if r.State.Tasks[other].Status == plan.StatusDone && slices.Contains(r.State.Inputs(other), id) {
 				r.add("D3", "mode", string(other)+" depends on what is blocked",
-					"parts that don't depend on each other",
-					string(id), milestone)
+					"parts that don't depend on each other", string(id), milestone)
 			}
 		}
 	}
@@ -437,8 +435,7 @@ func (r *ruling) checkAnswers() {
 		switch {
 		case !slices.Contains(held, a.TaskID):
 			r.add("D8", path+".task_id", "is no task whose questions "+string(r.Decider)+" answers",
-				"a task that it orders",
-				plain.Quote(string(a.TaskID)), example)
+				"a task that it orders", plain.Quote(string(a.TaskID)), example)
 		case at < 0 || r.Questions[at].Answered || seen[key]:
 			r.add("D8", path+".question_id", "is no open question of "+string(a.TaskID), "an open question, once",
 				plain.Quote(a.QuestionID), example)

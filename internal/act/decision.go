@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -114,4 +115,110 @@ func (d Decision) DevPlan() []byte {
 	default:
 		return raw
 	}
+}
+
+// ByRule is the name that decisions by rule go by.
+const ByRule = "policy"
+
+// Policy decides by rule, for who has no agent that does: the end if everything is verified, a review of what is DONE,
+// one that investigates a concern, else the first task in plan order that can be worked on; the user after three equal
+// failures. It is a pure function, and its decision keeps the rules; ok is false if there is nothing to decide.
+func (d Deciding) Policy() (x Decision, ok bool) {
+	for _, x := range d.candidates() {
+		if len(d.Findings(x)) == 0 {
+			return x, true
+		}
+	}
+	return Decision{}, false
+}
+
+// candidates are the decisions that may be right, the best first.
+func (d Deciding) candidates() []Decision {
+	all := []Decision{d.decision(NextFinish, "everything is verified or abandoned", "")}
+	if len(d.Concerns) > 0 {
+		all = nil
+		c := d.Concerns[0]
+		why := fmt.Sprintf("%s has a concern about %s: %s", c.By, c.About, c.Text)
+		for _, judge := range d.State.JudgesOf(c.About) {
+			all = append(all, d.orderFor(judge, modeInvestigate, "Find out who is at fault. "+why))
+		}
+		return append(all, d.askUser(why, "The maker of one task finds fault with another. How shall it go on?"))
+	}
+	for _, judge := range d.dueJudges() {
+		all = append(all, d.orderFor(judge, "milestone", "Review the whole milestone."))
+	}
+	held := d.State.Held(d.Decider)
+	for _, id := range held {
+		if d.State.Tasks[id].Judges == nil {
+			all = append(all, d.orderFor(id, "", d.orderText(id)))
+		}
+	}
+	for _, id := range held {
+		if t := d.State.Tasks[id]; t.Judges != nil {
+			all = append(all, d.orderFor(id, "milestone", "Review the whole milestone."),
+				d.orderFor(id, modePartial, "Review what is done, and leave out what is blocked."))
+		}
+	}
+	for _, id := range held {
+		const thrice = 3
+		if f := d.Failures[id]; f.Times >= thrice && !d.State.Settled(d.Decider, id, id) &&
+			!blocks(d.State.Tasks[id].Status) {
+			all = append(all, d.askUser(d.failureText(id), string(id)+" fails again and again. How shall it go on?"))
+		}
+	}
+	return all
+}
+
+// failureText says what a task failed and how often.
+func (d Deciding) failureText(id plan.TaskID) string {
+	f := d.Failures[id]
+	return fmt.Sprintf("%s failed %s %d times in a row", id, strings.Join(f.Criteria, ", "), f.Times)
+}
+
+// orderText is the text of an order.
+func (d Deciding) orderText(id plan.TaskID) string {
+	t := d.State.Tasks[id]
+	if t.Active > 0 {
+		return fmt.Sprintf("Make %s again, %q: mend what was found in %s.", id, t.Title, plan.VersionID(t.Active))
+	}
+	return fmt.Sprintf("Make %s, %q.", id, t.Title)
+}
+
+func (d Deciding) orderFor(id plan.TaskID, mode, text string) Decision {
+	t := d.State.Tasks[id]
+	if t == nil {
+		return Decision{}
+	}
+	x := d.decision(t.Role, "it is the first task that can be worked on", d.Failures[id].cause(d.failureText(id)))
+	if t.Judges != nil {
+		x.Mode, x.Reason = mode, text
+	}
+	x.TaskID, x.Task = id, text
+	return x
+}
+
+// cause is the line that a second equal failure demands.
+func (f Failure) cause(said string) string {
+	if f.Times < 2 {
+		return ""
+	}
+	return "\nroot_cause_analysis: " + said
+}
+
+func (d Deciding) askUser(reason, text string) Decision {
+	x := d.decision(NextUser, reason, "")
+	x.DecisionTitle, x.Question = fmt.Sprintf("Decision %d", d.Version), text+"\n"+reason
+	x.Options = []plan.Option{
+		{OptionID: "again", Description: "Try it once more"},
+		{OptionID: "change", Description: "I change the plan or the task (git wf plan --edit), or hand in a " +
+			"version (git wf submit)"},
+	}
+	x.RecommendedOptionID = "change"
+	return x
+}
+
+func (d Deciding) decision(next, reason, more string) Decision {
+	reason = strings.Join(strings.Fields(reason), " ")
+	return Decision{NextAgent: next, Reason: reason, HistoryAppend: fmt.Sprintf(
+		"## Iteration %d:\nnext_agent: %s\nreason: %s\ndev_plan: unchanged%s", d.Version, next, reason, more)}
 }

@@ -20,11 +20,11 @@ func File(r plan.Review) []byte {
 	row("Verdict", "**"+string(r.Verdict)+"**"+reserve(r))
 	if must := r.FailedMust(); len(must) > 0 && r.Score >= r.MinScore {
 		row("Score", fmt.Sprintf("does not count (%d), because a MUST is not passed: %s", r.Score,
-			cell(strings.Join(must, ", "))))
+			Inline(strings.Join(must, ", "))))
 	} else {
 		row("Score", fmt.Sprintf("%d of 100, at least %d needed", r.Score, r.MinScore))
 	}
-	reviewer := cell(r.Who())
+	reviewer := Inline(r.Who())
 	if r.SelfReviewed {
 		reviewer += " (self-reviewed: the reviewer made this version)"
 	}
@@ -32,7 +32,7 @@ func File(r plan.Review) []byte {
 		reviewer += " (in a throwaway repository, where anybody passes for a person)"
 	}
 	if r.For != "" {
-		reviewer += " (for " + cell(r.For) + ")"
+		reviewer += " (for " + Inline(r.For) + ")"
 	}
 	row("Reviewer", reviewer)
 	row("Review", fmt.Sprintf("%s, by task %s", r.ReviewID, r.CheckTaskID))
@@ -44,8 +44,8 @@ func File(r plan.Review) []byte {
 
 	b.WriteString("\n## Criteria\n\n| | criterion | severity | result | evidence |\n| --- | --- | --- | --- | --- |\n")
 	for _, c := range r.Criteria {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cell(c.ID), cell(c.Statement), c.Severity, result(c),
-			cell(lastLine(c.Evidence)))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", Inline(c.ID), Inline(c.Statement), c.Severity, result(c),
+			Inline(lastLine(c.Evidence)))
 	}
 	ratings(&b, r)
 	if r.Reason != "" {
@@ -58,7 +58,7 @@ func File(r plan.Review) []byte {
 	if len(change) > 0 {
 		b.WriteString("\n## What to change\n\n")
 		for _, s := range change {
-			fmt.Fprintf(&b, "- **%s** %s\n", s.Priority, cell(s.Text))
+			fmt.Fprintf(&b, "- **%s** %s\n", s.Priority, Inline(s.Text))
 		}
 	}
 	evidenceInFull(&b, r.Criteria)
@@ -91,7 +91,7 @@ func ratings(b *strings.Builder, r plan.Review) {
 		if slices.Contains(vetoed, name) {
 			said += " (veto)"
 		}
-		fmt.Fprintf(b, "| %s | %v | %s |\n", cell(name), r.Rubric.Dimensions[name], said)
+		fmt.Fprintf(b, "| %s | %v | %s |\n", Inline(name), r.Rubric.Dimensions[name], said)
 	}
 }
 
@@ -102,7 +102,7 @@ func evidenceInFull(b *strings.Builder, results []plan.CriterionResult) {
 		if !strings.Contains(strings.TrimSpace(c.Evidence), "\n") {
 			continue
 		}
-		fmt.Fprintf(b, "%s\nOf %s:\n\n%s", title, cell(c.ID), fenced(c.Evidence))
+		fmt.Fprintf(b, "%s\nOf %s:\n\n%s", title, Inline(c.ID), fenced(c.Evidence))
 		title = ""
 	}
 }
@@ -137,8 +137,8 @@ var cellEscapes = strings.NewReplacer(
 	"~", `\~`, "&", `\&`, "@", `\@`, "://", `\://`, "www.", `www\.`, "WWW.", `WWW\.`,
 )
 
-// cell makes a text fit for one cell of a table.
-func cell(s string) string { return cellEscapes.Replace(plain.Text(s)) }
+// Inline makes a text from anywhere fit for one line of Markdown, where it stays text: no link, no image, no HTML.
+func Inline(s string) string { return cellEscapes.Replace(plain.Text(s)) }
 
 // fenced makes a text a block of its own, which it can't end: the fence is longer than any run of its character inside.
 func fenced(s string) string {

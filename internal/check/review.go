@@ -10,6 +10,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // Subject is the version that a review is about, locked when the review begins.
@@ -214,4 +215,116 @@ func reason(r plan.Review, minScore int) string {
 	default:
 		return fmt.Sprintf("%d of %d criteria failed.", failed, len(r.Criteria))
 	}
+}
+
+// ByAgent joins what the engine ran and what an agent says into a review. said has who the agent is, its verdict,
+// score, ratings, suggestions and reason; rulings are on the criteria that no run line judges. Of the others the
+// engine's word alone counts; an agent's approval of a version that fails a MUST, or that scores too little, is a
+// rejection. What it did not judge is not passed.
+func ByAgent(s Subject, ran []plan.CriterionResult, said plan.Review, rulings map[string]Ruling,
+	now time.Time) plan.Review {
+	r := s.about(said, now)
+	r.Criteria = s.Task.Results(ran, r.Reviewer, func(c plan.Criterion) (result, evidence string) {
+		return rulings[c.ID].Result, rulings[c.ID].Evidence
+	})
+	r.Ratings, r.SelfReviewed = nil, r.By() == s.Artifact.Agent
+	rejects := said.Verdict == plan.Rejected
+	if s.Rubric != nil {
+		var err error
+		if r.Score, err = s.rate(&r, said.Ratings); err != nil {
+			r.Ratings, r.Rubric = nil, nil // the contract asks for ratings; without them nothing is approved
+		}
+		rejects = rejects || err != nil || len(s.Rubric.Vetoed(said.Ratings)) > 0
+	}
+	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
+	if rejects {
+		r.Verdict = plan.Rejected
+	}
+	r.Suggestions = append(suggestions(r.Criteria), said.Suggestions...)
+	if r.Reason == "" || r.Verdict != said.Verdict {
+		r.Reason = reason(r, s.MinScore)
+		if !rejects && r.Verdict == plan.Rejected && r.Score < s.MinScore && len(r.FailedMust()) == 0 {
+			r.Reason = fmt.Sprintf("Score %d is below %d.", r.Score, s.MinScore) // the score alone rejects
+		}
+	}
+	return r
+}
+
+// OfAct is the built-in review of a document that acts on other tasks, such as verdicts. by is the name of the review.
+// Findings say why it can't take effect; then it fails every criterion. Without one the criteria that no command judges
+// pass: the document keeps the rules, and what it says is the judge's own.
+func OfAct(s Subject, by string, ran []plan.CriterionResult, findings []string, now time.Time) plan.Review {
+	r := s.about(plan.Review{Reviewer: by}, now)
+	if len(findings) > 0 {
+		text := strings.Join(findings, "\n")
+		for _, c := range s.Task.AcceptanceCriteria {
+			r.Criteria = append(r.Criteria, c.NewResult(by, plan.ResultFail, text))
+		}
+		for _, f := range findings {
+			r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: "HIGH", Text: f})
+		}
+		r.Verdict, r.Reason = plan.Rejected, "It can't take effect:\n"+text
+		return r
+	}
+	s.conclude(&r, s.Task.Results(ran, by, func(plan.Criterion) (result, evidence string) {
+		return plan.ResultPass, "the document keeps every rule and names what is approved now"
+	}))
+	return r
+}
+
+// Excuse passes the run lines of a judge that failed where its verdicts reject a task, or approve none: what failed is
+// judged, not the judge. rejected names the tasks.
+func Excuse(results []plan.CriterionResult, rejected []plan.TaskID, approves bool) {
+	why := "failed, and nothing is approved"
+	if len(rejected) > 0 {
+		why = fmt.Sprintf("failed, and %s is rejected", plan.JoinIDs(rejected))
+	}
+	for i, r := range results {
+		if r.Result == plan.ResultFail && (len(rejected) > 0 || !approves) {
+			results[i].Result = plan.ResultPass
+			results[i].Evidence = why + "\n" + r.Evidence
+		}
+	}
+}
+
+// OfPlan is the built-in review of a plan, the deliverable of a planning task. A candidate that breaks hard rules has
+// findings instead of a plan, and fails every criterion: nothing else about it can be judged. The first one has them as
+// evidence; a maker need not read them once for each.
+func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plandoc.Days, now time.Time) plan.Review {
+	r := s.about(plan.Review{Reviewer: plan.ReviewerPlan}, now)
+	if len(findings) > 0 {
+		evidence := findings.Error()
+		for _, c := range s.Task.AcceptanceCriteria {
+			r.Criteria = append(r.Criteria, c.NewResult(plan.ReviewerPlan, plan.ResultFail, evidence))
+			evidence = "not judged, as the plan breaks hard rules"
+		}
+		for _, f := range findings {
+			r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: "HIGH", Text: f.Error()})
+		}
+		r.Verdict, r.Reason = plan.Rejected, "The plan breaks hard rules."
+		return r
+	}
+	judged := plandoc.ReviewPlan(candidate, days)
+	r.Score = judged.Score
+	r.Criteria = s.Task.Results(judged.Criteria, plan.ReviewerPlan, nil)
+	r.Verdict = plan.Judge(r.Criteria, r.Score, s.MinScore)
+	for _, sug := range judged.Suggestions {
+		text := sug.Text
+		if sug.TaskID != "" {
+			text = string(sug.TaskID) + ": " + text
+		}
+		r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: sug.Priority, Text: text})
+	}
+	r.Reason = reason(r, s.MinScore)
+	return r
+}
+
+// Again is the review after which an approved version is made again, as a person wants it. It judges nothing.
+func Again(s Subject, person, reason string, now time.Time) plan.Review {
+	r := s.about(plan.Review{}, now).Overtaken()
+	r.For, r.Reason = person, reason
+	r.Criteria = s.Task.Results(nil, r.Reviewer, nil)
+	r.Suggestions = []plan.Suggestion{{Priority: "HIGH", Text: "Make it again, for what the task asks " +
+		"and what the repository is now."}}
+	return r
 }

@@ -63,7 +63,7 @@ func (e *Engine) mayReview(s *plan.State, t *plan.TaskState, who speaker) func(s
 // reviewByAgent has an agent judge a task's newest version, with what the engine itself ran and saw. It locks the
 // version when the review begins.
 func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskState, who speaker) error {
-	return e.reviewLocked(ctx, id, t, plan.StepPerson, who.agent, func(ctx context.Context, h *hold) error {
+	return e.reviewLocked(ctx, id, t, plan.StepPerson, who.agent, func(h *hold) error {
 		t := h.task
 		if again, ok := e.reviewingAgent(h.state, t); !ok || again != who {
 			return nil

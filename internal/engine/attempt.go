@@ -28,14 +28,15 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 		return err
 	}
 	want := plan.Claim{Task: t.TaskID, Agent: name, Worktree: e.inWorktree(name, t.Task) || t.Changes()}
-	return e.underClaim(ctx, id, want, (*hold).isReady, func(ctx context.Context, h *hold) error {
+	return e.underClaim(ctx, id, want, (*hold).isReady, func(h *hold) error {
 		if err := e.keepsClear(ctx, h); err != nil {
 			return err
 		}
 		if rejected, err := e.rejectConflict(ctx, h.snap, h.task); err != nil || rejected {
 			return err
 		}
-		w, err := e.prepare(h.work, h.snap, h.task, roleOf(h.task.Task), approvedInputs(h.snap, h.state, h.task.TaskID))
+		inputs := approvedInputs(h.snap, h.state, t.TaskID)
+		w, err := e.prepare(h.work, h.snap, h.task, roleOf(h.task.Task), inputs)
 		var tooLong *prompt.BudgetError
 		if errors.As(err, &tooLong) { // this task can't go on, but others can
 			return e.failWith(ctx, h, err.Error())
@@ -51,9 +52,9 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	})
 }
 
-// keepsClear fails with gitstore.ErrClaimed while somebody else works on the same paths in a worktree or, as an agent of
-// ours, in the same conversation: one is never written by two at once. Both claim their tasks before they look, so at
-// least one sees the other, and nobody begins after seeing one.
+// keepsClear fails with gitstore.ErrClaimed while somebody else works on the same paths in a worktree,
+// or our agent in the same conversation, which is never written by two at once. Both claim their tasks
+// before they look, so at least one sees the other, and nobody begins after seeing one.
 func (e *Engine) keepsClear(ctx context.Context, h *hold) error {
 	byPaths := h.claim.Worktree && len(plandoc.TouchedPaths(h.task.Task)) > 0
 	byTalk := h.claim.PID > 0 && e.inRoleThread(h.state, h.task, h.claim.Agent)
@@ -65,11 +66,12 @@ func (e *Engine) keepsClear(ctx context.Context, h *hold) error {
 		return err
 	}
 	claims = e.Standing(claims, e.Now())
+	id := h.task.TaskID
 	if by := crossedBy(h.state, h.task.Task, claims); byPaths && by != "" {
-		return fmt.Errorf("%s: about the same paths as %s: %w", h.task.TaskID, by, gitstore.ErrClaimed)
+		return fmt.Errorf("%s: about the same paths as %s: %w", id, by, gitstore.ErrClaimed)
 	}
 	if by := talkedBy(h.state, h.task, h.claim.Agent, claims); byTalk && by != "" {
-		return fmt.Errorf("%s: goes on in the conversation of %s: %w", h.task.TaskID, by, gitstore.ErrClaimed)
+		return fmt.Errorf("%s: goes on in the conversation of %s: %w", id, by, gitstore.ErrClaimed)
 	}
 	return nil
 }
@@ -89,7 +91,8 @@ func (e *Engine) makeVersion(ctx context.Context, h *hold, w *workDir, worker ag
 		return err
 	}
 	res, err := worker.Run(h.work, job)
-	if done := err == nil && (res.Kind == agent.Artifact || res.Kind == agent.NeedsInput); h.work.Err() != nil && !done {
+	done := err == nil && (res.Kind == agent.Artifact || res.Kind == agent.NeedsInput)
+	if h.work.Err() != nil && !done {
 		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt. Record what was
 		// finished just before, if the claim is still ours.
 		return e.broken(ctx, h)
@@ -233,8 +236,8 @@ func (e *Engine) broken(ctx context.Context, h *hold) error {
 
 // fenced reports that work counts for nothing because somebody else has taken over its task.
 func (e *Engine) fenced(h *hold) {
-	e.report(h.claim.Task, fmt.Sprintf("the work under claim %d is thrown away: the claim was not renewed in time, "+
-		"and is not ours any more", h.claim.Number))
+	e.report(h.claim.Task, fmt.Sprintf("the work under claim %d is thrown away: "+
+		"the claim was not renewed in time, and is not ours any more", h.claim.Number))
 }
 
 // among reports whether a task is in a list.
@@ -248,7 +251,8 @@ func ready(t *plan.TaskState) bool {
 }
 
 // deliver records a new version, with its verdict if the checks are quick.
-func (e *Engine) deliver(ctx context.Context, h *hold, w *workDir, files []agent.File, res agent.Result) error {
+func (e *Engine) deliver(ctx context.Context, h *hold, w *workDir, files []agent.File,
+	res agent.Result) error {
 	x := e.early(ctx, h)
 	defer x.end()
 	batch := e.Store.NewBatch()
@@ -272,7 +276,8 @@ func (e *Engine) deliver(ctx context.Context, h *hold, w *workDir, files []agent
 
 // rejectedAlready reports whether a tree is that of the newest version, which was made from the same inputs and
 // rejected for what it is.
-func (e *Engine) rejectedAlready(ctx context.Context, h *hold, tree plan.OID, inputs []plan.Input) (bool, error) {
+func (e *Engine) rejectedAlready(ctx context.Context, h *hold, tree plan.OID,
+	inputs []plan.Input) (bool, error) {
 	id, active := h.task.TaskID, h.task.Active
 	v, ok := h.snap.Records.Of(id).Version(active)
 	if !ok || v.Files != tree || h.state.LastingVerdict(id, plan.VersionID(active)) != plan.Rejected {
@@ -283,12 +288,13 @@ func (e *Engine) rejectedAlready(ctx context.Context, h *hold, tree plan.OID, in
 }
 
 // recordVersion records a new version whose files are in the batch.
-func (e *Engine) recordVersion(ctx context.Context, h *hold, w *workDir, batch *gitstore.Batch, tree plan.OID,
-	infos []plan.FileInfo, res agent.Result, x *early) error {
+func (e *Engine) recordVersion(ctx context.Context, h *hold, w *workDir, batch *gitstore.Batch,
+	tree plan.OID, infos []plan.FileInfo, res agent.Result, x *early) error {
 	by, took := res.MadeBy(h.claim.Agent), e.took(h)
 	a := e.newArtifact(h.task.TaskID, by, tree, infos, w.inputs)
-	a.Session, a.SourceCommit, a.DurationMS, a.Summary = h.claim.Session, w.source, took.Milliseconds(), res.Summary
-	a.Thread, a.Usage, a.Preparation, a.Concerns = res.Thread, res.Usage, h.prepared, res.Concerns
+	a.Session, a.SourceCommit, a.DurationMS = h.claim.Session, w.source, took.Milliseconds()
+	a.Summary, a.Thread, a.Usage, a.Concerns = res.Summary, res.Thread, res.Usage, res.Concerns
+	a.Preparation = h.prepared
 	if by == agent.NameExec {
 		a.Output = lastPart(strings.TrimSpace(res.LogTail), 1<<10)
 	}
@@ -304,15 +310,16 @@ func (e *Engine) recordVersion(ctx context.Context, h *hold, w *workDir, batch *
 	if err != nil {
 		return err
 	}
-	e.report(h.task.TaskID, fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), by, count, round(took)))
+	text := fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), by, count, round(took))
+	e.report(h.task.TaskID, text)
 	return x.finish(ctx, h.plan, h.task, done)
 }
 
 // newArtifact is the record of a version that is made now.
 func (e *Engine) newArtifact(task plan.TaskID, by string, tree plan.OID, files []plan.FileInfo,
 	inputs []plan.Input) plan.Artifact {
-	return plan.Artifact{TaskID: task, Agent: by, Tree: tree, Files: files, Size: totalSize(files), Inputs: inputs,
-		CreatedAt: plan.Second(e.Now())}
+	return plan.Artifact{TaskID: task, Agent: by, Tree: tree, Files: files, Size: totalSize(files),
+		Inputs: inputs, CreatedAt: plan.Second(e.Now())}
 }
 
 // failed is the record of work under a claim that left no artifact and no review.
@@ -321,9 +328,9 @@ func (e *Engine) failed(h *hold, res agent.Result) plan.AddAttempt {
 	ev := plan.AddAttempt{
 		Attempt: plan.Attempt{
 			TaskID: h.claim.Task, Kind: res.Kind.Attempt(), Agent: by, Session: h.claim.Session,
-			CreatedAt: plan.Second(e.Now()), DurationMS: e.took(h).Milliseconds(), ExitCode: res.ExitCode,
-			Message: res.Message, Concerns: res.Concerns, Thread: res.Thread, Usage: res.Usage,
-			Preparation: h.prepared,
+			CreatedAt: plan.Second(e.Now()), DurationMS: e.took(h).Milliseconds(),
+			ExitCode: res.ExitCode, Message: res.Message, Concerns: res.Concerns, Thread: res.Thread,
+			Usage: res.Usage, Preparation: h.prepared,
 		},
 		Log: h.log.Bytes(), Notes: res.Notes, Author: AgentActor(by),
 	}

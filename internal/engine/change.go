@@ -253,8 +253,7 @@ func treeAsIs(ctx context.Context, w *workspace.Workspace) (plan.OID, error) {
 		return "", err
 	case len(done.Nested) > 0:
 		return "", &changeError{"is a repository of its own, whose files can't be part of the change: move them " +
-			"out of it, " +
-			"or delete its .git", done.Nested}
+			"out of it, or delete its .git", done.Nested}
 	case len(done.Vanished) > 0:
 		return "", &changeError{"is the directory of a submodule and is gone: leave it, even empty", done.Vanished}
 	}
@@ -355,8 +354,7 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	var conflicts []threeway.Conflict
 	if base.After, conflicts, err = batch.ApplyChange(ctx, tree, base.Tree); err == nil && len(conflicts) > 0 {
 		err = fault.Refused(fmt.Sprintf("git rebase %.12s", base.Commit),
-			"%s: what is handed in conflicts with what the task begins with: %s",
-			t.TaskID, conflicts[0])
+			"%s: what is handed in conflicts with what the task begins with: %s", t.TaskID, conflicts[0])
 	}
 	return &base, tree, files, err
 }

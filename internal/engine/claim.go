@@ -191,7 +191,8 @@ func (e *Engine) claim(ctx context.Context, id plan.ID, want plan.Claim) (*hold,
 }
 
 // claimFor claims a task for a time, zero means wf.lease. Only a claim of this process is renewed.
-func (e *Engine) claimFor(ctx context.Context, id plan.ID, want plan.Claim, lease time.Duration) (*hold, error) {
+func (e *Engine) claimFor(ctx context.Context, id plan.ID, want plan.Claim,
+	lease time.Duration) (*hold, error) {
 	lease, err := e.leaseTime(ctx, lease)
 	if err != nil {
 		return nil, err
@@ -212,10 +213,10 @@ func (e *Engine) claimFor(ctx context.Context, id plan.ID, want plan.Claim, leas
 	return h, nil
 }
 
-// underClaim claims a task, reads the plan again and does the work, unless that is not due any more: somebody else was
-// faster.
+// underClaim claims a task, reads the plan again and does the work, unless that is not due any more:
+// somebody else was faster.
 func (e *Engine) underClaim(ctx context.Context, id plan.ID, want plan.Claim, due func(*hold) bool,
-	do func(context.Context, *hold) error) error {
+	do func(*hold) error) error {
 	h, err := e.claim(ctx, id, want)
 	if err != nil {
 		return err
@@ -224,7 +225,7 @@ func (e *Engine) underClaim(ctx context.Context, id plan.ID, want plan.Claim, du
 	if err := e.readAgain(ctx, h); err != nil || !due(h) {
 		return err
 	}
-	return do(ctx, h)
+	return do(h)
 }
 
 // readAgain reads the plan now that nobody else can work on the task.

@@ -69,8 +69,7 @@ func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
 	for _, t := range s.Plan.Tasks {
 		ts := s.Tasks[t.TaskID]
 		if t.NodeType != plan.Action || ts.Status == plan.StatusAbandoned || ts.Status == plan.StatusDoneElsewhere ||
-			ts.Status == plan.StatusDone &&
-				(!t.Planning() || s.Plan.Grafted(t.TaskID)) {
+			ts.Status == plan.StatusDone && (!t.Planning() || s.Plan.Grafted(t.TaskID)) {
 			continue
 		}
 		all = append(all, x.wait(ts))

@@ -339,13 +339,14 @@ func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits pla
 		if err != nil {
 			return nil, err
 		}
-		tree, added, err := batch.AddDir(ctx, "", []gitstore.FileRef{{Path: base, Mode: "100644", Source: real}})
+		ref := gitstore.FileRef{Path: base, Mode: "100644", Source: real}
+		tree, added, err := batch.AddDir(ctx, "", []gitstore.FileRef{ref})
 		if err != nil {
 			return nil, err
 		}
 		docs = append(docs, plan.InputDocument{
-			Name: name, FileName: base, Tree: tree, SHA256: added[0].SHA256, Size: added[0].Size, Source: e.source(file),
-			By: by.Name, CreatedAt: plan.Second(e.Now()),
+			Name: name, FileName: base, Tree: tree, SHA256: added[0].SHA256, Size: added[0].Size,
+			Source: e.source(file), By: by.Name, CreatedAt: plan.Second(e.Now()),
 		})
 	}
 	return docs, nil
@@ -364,8 +365,10 @@ func allowed(formats []string, name string) bool {
 	if len(formats) == 0 {
 		return true
 	}
-	ext := strings.ToLower(strings.TrimPrefix(path.Ext(name), "."))
-	return slices.ContainsFunc(formats, func(f string) bool { return strings.ToLower(strings.TrimPrefix(f, ".")) == ext })
+	ext := strings.TrimPrefix(path.Ext(name), ".")
+	return slices.ContainsFunc(formats, func(f string) bool {
+		return strings.EqualFold(strings.TrimPrefix(f, "."), ext)
+	})
 }
 
 // InputDir is where a person can put the files that a task requires, below the top of the worktree: one directory for

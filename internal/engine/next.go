@@ -186,8 +186,8 @@ func (e *Engine) adopt(ctx context.Context, id plan.ID, task plan.TaskID, number
 	if err != nil {
 		return nil, err
 	}
-	return &hold{plan: id, claim: found, ended: snap.State().ClaimsEnded(task), stop: func() {}, began: found.Started},
-		nil
+	ended := snap.State().ClaimsEnded(task)
+	return &hold{plan: id, claim: found, ended: ended, stop: func() {}, began: found.Started}, nil
 }
 
 // notHeld says why a claim does not hold under its number, and what to do.
@@ -214,8 +214,8 @@ func (e *Engine) notHeld(task plan.TaskID, number int, found plan.Claim) error {
 	return refused
 }
 
-// RenewClaim extends an outside agent's claim; lease zero means wf.lease. An expired claim can be renewed until somebody
-// takes it over.
+// RenewClaim extends an outside agent's claim; lease zero means wf.lease. An expired claim can be
+// renewed until somebody takes it over.
 func (e *Engine) RenewClaim(ctx context.Context, id plan.ID, task plan.TaskID, number int,
 	lease time.Duration) (plan.Claim, error) {
 	lease, err := e.leaseTime(ctx, lease)

@@ -35,9 +35,10 @@ func thisOwner() owner {
 	return o
 }
 
-// processName tells a process from others with the same number: on the same machine before a reboot, in another
-// container with the same host name, or later, when the number is reused. It has four parts, "-" for those that a
-// system lacks, as all but Linux lack most: the machine, its boot, the PID namespace, and when the process began.
+// processName tells a process from others with the same number: on the same machine before a reboot, in
+// another container with the same host name, or later, when the number is reused. It has four parts, "-"
+// for those that a system lacks, as all but Linux lack most: the machine, its boot, the PID namespace,
+// and when the process began.
 func processName(start string) string {
 	return strings.Join([]string{machine(), boot(), pidSpace(), start}, ":")
 }

@@ -199,8 +199,8 @@ type evidence struct {
 
 // evidence finds what the engine saw of a task's newest version: in its record, or by running the criteria now and
 // recording that. Every opinion rests on it.
-func (e *Engine) evidence(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (evidence,
-	error) {
+func (e *Engine) evidence(ctx context.Context, snap *gitstore.Snapshot, s *plan.State,
+	t *plan.TaskState) (evidence, error) {
 	var ev evidence
 	var err error
 	if ev.subject, err = e.subject(ctx, snap, s, t.TaskID, t.Active); err != nil {
@@ -242,8 +242,7 @@ func (r *PersonReview) Record(ctx context.Context, o check.Opinion, author plan.
 	o.SelfMade = r.Subject.Artifact.Session == "" && r.Subject.Artifact.Agent == who
 	if r.engine.Policy.FourEyes && o.SelfMade {
 		return nil, plan.Review{}, &plan.RefusedError{Task: r.Subject.Task.TaskID,
-			Reason: "the policy wants four eyes: " +
-				who + " made this version"}
+			Reason: "the policy wants four eyes: " + who + " made this version"}
 	}
 	rev, err := check.ByPerson(r.Subject, r.Ran, o, r.engine.Now())
 	if err != nil {

@@ -169,7 +169,8 @@ func (e *Engine) unprepared(ctx context.Context, h *hold, out prepare.Outcome) e
 		res.ExitCode = *s.Record.ExitCode
 	}
 	for _, s := range out.Steps {
-		fmt.Fprintf(&h.log, "== %s: %s\n%s\n", plain.Line(s.Name), s.Record.Result, strings.TrimSpace(s.Output))
+		output := strings.TrimSpace(s.Output)
+		fmt.Fprintf(&h.log, "== %s: %s\n%s\n", plain.Line(s.Name), s.Record.Result, output)
 	}
 	if !out.Ask {
 		return e.fail(ctx, h, res)

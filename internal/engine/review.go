@@ -27,7 +27,7 @@ func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 // reviewWith is review with another way to come to the results.
 func (e *Engine) reviewWith(ctx context.Context, id plan.ID, t *plan.TaskState,
 	examine func(*hold) (check.Subject, []plan.CriterionResult, error)) error {
-	return e.reviewLocked(ctx, id, t, plan.StepRunChecks, plan.ReviewerChecks, func(ctx context.Context, h *hold) error {
+	return e.reviewLocked(ctx, id, t, plan.StepRunChecks, plan.ReviewerChecks, func(h *hold) error {
 		subject, results, err := examine(h)
 		if err != nil && h.work.Err() != nil {
 			return e.broken(ctx, h)
@@ -40,10 +40,10 @@ func (e *Engine) reviewWith(ctx context.Context, id plan.ID, t *plan.TaskState,
 	})
 }
 
-// reviewLocked claims the CHECK of a task for a reviewer, which locks the version, and does the review, if its next step
-// is still the expected one.
+// reviewLocked claims the CHECK of a task for a reviewer, which locks the version, and does the review,
+// if its next step is still the expected one.
 func (e *Engine) reviewLocked(ctx context.Context, id plan.ID, t *plan.TaskState, step, by string,
-	do func(context.Context, *hold) error) error {
+	do func(*hold) error) error {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (e *Engine) reviewLocked(ctx context.Context, id plan.ID, t *plan.TaskState
 
 // reviewPlanAlone runs the built-in review of a plan under a claim.
 func (e *Engine) reviewPlanAlone(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	return e.reviewLocked(ctx, id, t, plan.StepPlan, plan.ReviewerPlan, func(ctx context.Context, h *hold) error {
+	return e.reviewLocked(ctx, id, t, plan.StepPlan, plan.ReviewerPlan, func(h *hold) error {
 		if err := e.reviewPlan(h); err == nil || h.work.Err() == nil {
 			return err
 		}
@@ -62,11 +62,11 @@ func (e *Engine) reviewPlanAlone(ctx context.Context, id plan.ID, t *plan.TaskSt
 	})
 }
 
-// reviewAct has a built-in review judge the newest version of a task that acts on others. findings says why that can't
-// take effect; outdated, whether what it judges has changed since it was made.
+// reviewAct has a built-in review judge the newest version of a task that acts on others. findings says
+// why that can't take effect; outdated, whether what it judges has changed since it was made.
 func (e *Engine) reviewAct(ctx context.Context, id plan.ID, t *plan.TaskState, by string,
 	findings func(*hold, plan.Artifact) (found []string, outdated bool, err error)) error {
-	return e.reviewLocked(ctx, id, t, by, by, func(ctx context.Context, h *hold) error {
+	return e.reviewLocked(ctx, id, t, by, by, func(h *hold) error {
 		ev, err := e.evidence(h.work, h.snap, h.state, h.task)
 		if err != nil && h.work.Err() != nil {
 			return e.broken(ctx, h)
@@ -142,7 +142,7 @@ func (e *Engine) accept(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 	}
 	want := plan.Claim{Task: checkOf(snap.Plan, t.TaskID), Agent: plan.AgentWorkflow}
 	due := func(h *hold) bool { return among(h.state.ToAccept(), t.TaskID) }
-	return e.underClaim(ctx, id, want, due, func(ctx context.Context, h *hold) error {
+	return e.underClaim(ctx, id, want, due, func(h *hold) error {
 		var last plan.ReviewRecord
 		for _, r := range h.snap.Records.Of(t.TaskID).Reviews {
 			if r.Version == h.task.Active {
@@ -226,14 +226,18 @@ func (e *Engine) examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 		return nil, err
 	}
 	setup := check.Setup{
-		Candidate: func(ctx context.Context, dir string) error { return e.Store.Export(ctx, a.Tree, dir) },
-		Bundle:    func(ctx context.Context, dir string) error { return e.preview(ctx, snap, s, a, dir) },
-		Expands:   func(ctx context.Context) (string, string, error) { return e.expands(ctx, snap, s, subject) },
-		Dir:       t.DeliverableSpec.OutputDir,
-		Scratch:   w.dir,
-		Discard:   w.place.discard,
-		Environ:   process.Environ(environ, w.environ()...),
-		Timeout:   time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
+		Candidate: func(ctx context.Context, dir string) error {
+			return e.Store.Export(ctx, a.Tree, dir)
+		},
+		Bundle: func(ctx context.Context, dir string) error {
+			return e.preview(ctx, snap, s, a, dir)
+		},
+		Expands: func(ctx context.Context) (string, string, error) { return e.expands(ctx, snap, s, subject) },
+		Dir:     t.DeliverableSpec.OutputDir,
+		Scratch: w.dir,
+		Discard: w.place.discard,
+		Environ: process.Environ(environ, w.environ()...),
+		Timeout: time.Duration(snap.Plan.Limits().CheckTimeoutSeconds) * time.Second,
 	}
 	var leave func()
 	switch {

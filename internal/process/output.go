@@ -3,6 +3,10 @@ package process
 import (
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
+
+	"gitwf/internal/pattern"
 )
 
 // readSize is how much one read takes from the pipe: half of a pipe's capacity on Linux.
@@ -106,4 +110,35 @@ func (c *capture) tail() string {
 		}
 	}
 	return s
+}
+
+// MaxTail is the length of a Result's Tail, in bytes.
+const MaxTail = 4 << 10
+
+// rawTail is how much output becomes a Tail: escape sequences take room and are not shown.
+const rawTail = 2 * MaxTail
+
+// escapeSequence matches what a terminal obeys: control sequences (colours, cursor), strings such as window titles with
+// their terminator, and short escapes.
+var escapeSequence = pattern.Compile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)` +
+	`|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
+
+// Printable returns output as text that can be shown and stored: valid UTF-8, with carriage returns as newlines, and
+// without anything that a terminal obeys (escape sequences, control characters, bidirectional marks). A run of bytes
+// that are not UTF-8 becomes one U+FFFD.
+func Printable(output []byte) string {
+	s := strings.ToValidUTF8(string(output), "\uFFFD")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = escapeSequence.Get().ReplaceAllString(s, "")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r == '\r':
+			return '\n'
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
+			return -1
+		}
+		return r
+	}, s)
 }

@@ -53,7 +53,7 @@ type Data struct {
 	Reason       Text          // why the plan is amended or the leaf split, from the person who wants it
 	// what the feasibility check found too large about the leaf, and who said so. Not binding
 	TooLarge   Text
-	Leaves     []Leaf  // to be estimated
+	Leaves     []Leaf // to be estimated
 	Dependants []plan.TaskID
 	DepthLeft  int // levels that may still be added below the leaf
 	LeavesLeft int // ACTIONs that may still be added to the plan

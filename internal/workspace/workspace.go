@@ -333,8 +333,7 @@ func (w *Workspace) stage(ctx context.Context, index string, paths, gone []strin
 		return nil
 	}
 	_, err := w.git(ctx, index, strings.NewReader(strings.Join(paths, "\x00")+"\x00"), "update-index", "--add",
-		"--remove",
-		"--replace", "-z", "--stdin")
+		"--remove", "--replace", "-z", "--stdin")
 	return err
 }
 
