@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -322,10 +323,7 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	if t = snap.State().Tasks[t.TaskID]; t.Status == plan.StatusPending {
 		return nil, "", nil, &plan.RefusedError{Task: t.TaskID, Reason: snap.State().Reason(t), Hint: "git wf status"}
 	}
-	revision := sub.Commit
-	if sub.Worktree {
-		revision = "HEAD"
-	}
+	revision := cmp.Or(sub.Commit, "HEAD")
 	commit, err := e.Store.CommitOf(ctx, revision)
 	if err == nil && commit == "" {
 		err = fmt.Errorf("%s is no commit", plain.Quote(revision))
@@ -346,7 +344,7 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	}
 	tree, files, err := batch.AddChange(ctx, before, after)
 	if err == nil && tree == "" {
-		err = fault.Refused("", "%s: %s changes nothing", t.TaskID, submitted(sub))
+		err = fault.Refused("", "%s: %s changes nothing", t.TaskID, cmp.Or(sub.Commit, "the worktree"))
 	}
 	if err != nil {
 		return nil, "", nil, err
@@ -390,13 +388,6 @@ func (e *Engine) baseIn(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 		before, _, err = batch.ApplyChange(ctx, change, before)
 	}
 	return base, before, err
-}
-
-func submitted(sub Submission) string {
-	if sub.Worktree {
-		return "the worktree"
-	}
-	return sub.Commit
 }
 
 // Start makes the commit with which a person begins a task that changes the repository, and says which of the approved

@@ -89,8 +89,7 @@ func (e *Engine) undecided(ctx context.Context, snap *gitstore.Snapshot) error {
 func (e *Engine) measure(ctx context.Context, snap *gitstore.Snapshot) (plan.CompletionDocument, lessons, error) {
 	s := snap.State()
 	doc := plan.CompletionDocument{PlanID: snap.ID, PlanType: snap.Plan.PlanType,
-		Complexity: snap.Plan.AssessComplexity(),
-		Tasks:      []plan.TaskCost{}}
+		Complexity: snap.Plan.AssessComplexity(), Tasks: []plan.TaskCost{}}
 	m := measurement{ctx: ctx, engine: e, snap: snap, first: snap.Time}
 	err := e.Store.Log(ctx, snap.ID, func(l gitstore.LogEntry) bool {
 		m.saw(l.Time)
@@ -157,7 +156,7 @@ func (m *measurement) task(t *plan.Task, c *plan.TaskCost) error {
 		c.AddUsage(&cost.Usage)
 	}
 	m.effort(t, r, work, &c.Effort)
-	return m.decisions(t, r, docs)
+	return nil
 }
 
 // effort counts versions, reviews and failed attempts. It leaves out what agents reported.
@@ -186,41 +185,18 @@ func (m *measurement) effort(t *plan.Task, r *plan.TaskRecords, work export.Work
 			effort.ReviewSeconds += at.Sub(begun).Seconds()
 		}
 	}
-	kinds := map[string]int{}
-	for i, a := range work.Attempts {
+	for _, a := range work.Attempts {
 		m.saw(a.CreatedAt)
 		effort.WorkSeconds += seconds(a.DurationMS)
-		kinds[r.Attempts[i].Kind]++
 	}
-	m.lessons.tried(t, kinds, len(r.Resets))
 }
 
 func seconds(ms int64) float64 { return float64(ms) / 1000 }
 
-// decisions reads what was waived or abandoned.
-func (m *measurement) decisions(t *plan.Task, r *plan.TaskRecords, docs export.Documents) error {
-	for _, rec := range r.Waivers {
-		w, err := docs.Waiver(rec)
-		if err != nil {
-			return err
-		}
-		m.lessons.waived = append(m.lessons.waived, decided(fmt.Sprintf("%s: %s of %s", t.TaskID, w.Criterion,
-			w.ArtifactID), w.Decision))
-	}
-	if n := len(r.Marks); n > 0 && r.Abandoned() {
-		d, err := docs.Mark(r.Marks[n-1])
-		if err != nil {
-			return err
-		}
-		m.lessons.abandoned = append(m.lessons.abandoned, decided(fmt.Sprintf("%s: %s", t.TaskID, t.Title), d))
-	}
-	return nil
-}
-
-// lessons is what a plan taught, ready to be written: each a line of text from plans and people.
+// lessons is what a plan taught, ready to be written.
 type lessons struct {
-	criteria                          []criterionLesson // in the order in which they first failed
-	reasons, again, waived, abandoned []string
+	criteria []criterionLesson // in the order in which they first failed
+	reasons  []string          // of rejections, each a line of text from plans and people
 }
 
 // criterionLesson is a criterion that versions were rejected for.
@@ -248,25 +224,6 @@ func (l *lessons) rejected(t *plan.Task, rev plan.Review) {
 	}
 }
 
-func (l *lessons) tried(t *plan.Task, kinds map[string]int, retries int) {
-	var what []string
-	for _, kind := range []string{plan.AttemptError, plan.AttemptLost, plan.AttemptNoop, plan.AttemptNeedsInput} {
-		if n := kinds[kind]; n > 0 {
-			what = append(what, fmt.Sprintf("%d %s", n, kind))
-		}
-	}
-	if retries > 0 {
-		what = append(what, fmt.Sprintf("%d of its limits set back", retries))
-	}
-	if len(what) > 0 {
-		l.again = append(l.again, fmt.Sprintf("%s: %s", t.TaskID, strings.Join(what, ", ")))
-	}
-}
-
-func decided(what string, d plan.Decision) string {
-	return fmt.Sprintf("%s, by %s: %s", what, d.By, firstLine(d.Reason))
-}
-
 // write makes the note: Markdown that escapes everything from plans, commands and people.
 func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
 	var b strings.Builder
@@ -291,20 +248,12 @@ func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
 				check.Inline(c.evidence))
 		}
 	}
-	for _, part := range []struct {
-		title string
-		lines []string
-	}{
-		{"Rejections", l.reasons}, {"Tried in vain", l.again}, {"Waived", l.waived}, {"Given up", l.abandoned},
-	} {
-		if len(part.lines) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, "\n## %s\n\n", part.title)
-		for _, line := range part.lines[:min(len(part.lines), most)] {
+	if len(l.reasons) > 0 {
+		b.WriteString("\n## Rejections\n\n")
+		for _, line := range l.reasons[:min(len(l.reasons), most)] {
 			fmt.Fprintf(&b, "- %s\n", check.Inline(line))
 		}
-		if more := len(part.lines) - most; more > 0 {
+		if more := len(l.reasons) - most; more > 0 {
 			fmt.Fprintf(&b, "- and %d more\n", more)
 		}
 	}

@@ -117,7 +117,9 @@ func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State
 		}
 		text := fmt.Sprintf("%s %s, approved is %s", in.TaskID, in.ArtifactID, plan.VersionID(now.Approved))
 		if len(changed) > 0 {
-			text += " with other " + changedPaths(changed)
+			text += " with other " + strings.Join(plain.Some(changed, 3, func(c gitstore.Changed) string {
+				return plain.Line(c.Path)
+			}), ", ")
 		}
 		said = append(said, text)
 		commands = append(commands, fmt.Sprintf("git wf diff %s %s %s", in.TaskID, in.ArtifactID,
@@ -144,8 +146,4 @@ func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State
 func onlyCommandsJudge(s *plan.State, id plan.TaskID) bool {
 	return !s.MayReview(id, plan.ReviewerPerson) &&
 		!slices.ContainsFunc(s.Reviewers(id), func(name string) bool { return name != plan.ReviewerChecks })
-}
-
-func changedPaths(changed []gitstore.Changed) string {
-	return strings.Join(plain.Some(changed, 3, func(c gitstore.Changed) string { return plain.Line(c.Path) }), ", ")
 }

@@ -110,15 +110,18 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 	return done, err
 }
 
+// badInput is the error of a file that can't be handed in.
+func badInput(file, format string, args ...any) error {
+	return fault.Usage("", "hand in %s: %w", plain.Line(file), fmt.Errorf(format, args...))
+}
+
 // hinted adds the command that hands in a better file, if a bad file is the problem.
 func hinted(err error, command string) error {
-	var wrong *InputError
-	if !errors.As(err, &wrong) {
-		return err
+	var wrong *fault.Error
+	if errors.As(err, &wrong) && wrong.Code == fault.ExitUsage {
+		return fault.Usage(command, "%w", wrong.Err)
 	}
-	better := *wrong
-	better.Hint = command
-	return &better
+	return err
 }
 
 // TakesText reports whether what a task requires can be typed in: it is a text, or may be anything.
@@ -214,8 +217,7 @@ func (e *Engine) distinct(ctx context.Context, snap *gitstore.Snapshot, task pla
 	}
 	for _, d := range docs {
 		if have, ok := known[d.SHA256]; ok {
-			return &InputError{File: plain.Line(d.FileName), Reason: fmt.Sprintf("%s has that content already, as %s",
-				plain.Line(name), plain.Line(have))}
+			return badInput(d.FileName, "%s has that content already, as %s", plain.Line(name), plain.Line(have))
 		}
 		known[d.SHA256] = d.FileName
 	}
@@ -288,23 +290,6 @@ func wanted(s *plan.State, t *plan.Task, name string, files []string, text bool)
 	}
 }
 
-// InputError is a file that can't be handed in, and why. Hint is the command that hands in a better one.
-type InputError struct{ File, Reason, Hint string }
-
-func (e *InputError) Error() string { return "hand in " + e.File + ": " + e.Reason }
-
-// Exit returns the hint.
-func (e *InputError) Exit() (int, string) { return fault.ExitUsage, e.Hint }
-
-// reasonOf is what is wrong with a file, without the file's name.
-func reasonOf(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
-}
-
 // handedIn adds the files to the batch and describes them. formats are the allowed extensions; none allows all.
 func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits plan.Config, name string, formats,
 	files []string, by plan.Actor) (docs []plan.InputDocument, err error) {
@@ -316,24 +301,26 @@ func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits pla
 	for _, file := range files {
 		base := filepath.Base(file)
 		info, err := os.Stat(file)
-		bad := func(format string, args ...any) ([]plan.InputDocument, error) {
-			return nil, &InputError{File: plain.Line(file), Reason: fmt.Sprintf(format, args...)}
-		}
+		var at *fs.PathError
 		switch {
+		case errors.As(err, &at):
+			err = badInput(file, "%w", at.Err)
 		case err != nil:
-			return bad("%v", reasonOf(err))
 		case info.IsDir():
-			return bad("is a directory; its files are handed in one by one")
+			err = badInput(file, "is a directory; its files are handed in one by one")
 		case !info.Mode().IsRegular():
-			return bad("is no file")
+			err = badInput(file, "is no file")
 		case info.Size() > limits.MaxArtifactBytes:
-			return bad("has %d bytes, more than the plan's max_artifact_bytes of %d", info.Size(),
+			err = badInput(file, "has %d bytes, more than the plan's max_artifact_bytes of %d", info.Size(),
 				limits.MaxArtifactBytes)
 		case !allowed(formats, base):
-			return bad("%s wants one of the formats %s", plain.Line(name), plain.Line(strings.Join(formats, ", ")))
+			err = badInput(file, "%s wants one of the formats %s", plain.Line(name),
+				plain.Line(strings.Join(formats, ", ")))
+		case relpath.Check(base) != nil:
+			err = badInput(file, "%w", relpath.Check(base))
 		}
-		if err := relpath.Check(base); err != nil {
-			return bad("%v", err)
+		if err != nil {
+			return nil, err
 		}
 		real, err := filepath.EvalSymlinks(file)
 		if err != nil {

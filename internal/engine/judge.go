@@ -311,19 +311,5 @@ func (e *Engine) showOutdated(ctx context.Context, w *workDir) error {
 	if len(w.outdated) == 0 || t.Changes() {
 		return nil
 	}
-	a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)
-	if err != nil {
-		return err
-	}
-	dir := filepath.Join(w.in, string(t.TaskID))
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		return err
-	}
-	if err := e.Store.Export(ctx, a.Tree, dir); err != nil {
-		return err
-	}
-	files, err := filesOf(dir, a.Files, "", prompt.MaxInputText)
-	w.told = append(w.told, prompt.Input{Name: string(t.TaskID), Version: t.Active, Dir: string(t.TaskID),
-		Files: files})
-	return err
+	return e.tellOwn(ctx, w)
 }

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"gitwf/internal/check"
@@ -14,7 +12,6 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
-	"gitwf/internal/prompt"
 	"gitwf/internal/threeway"
 )
 
@@ -156,22 +153,7 @@ func (e *Engine) showRefused(ctx context.Context, w *workDir) error {
 		}
 	}
 	w.change.refused = why
-	a, err := export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Active)
-	if err != nil {
-		return err
-	}
-	dir := filepath.Join(w.in, string(t.TaskID))
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		return err
-	}
-	infos, err := e.patch(ctx, a, dir)
-	if err != nil {
-		return err
-	}
-	files, err := filesOf(dir, infos, "", prompt.MaxInputText)
-	w.told = append(w.told, prompt.Input{Name: string(t.TaskID), Version: t.Active, Dir: string(t.TaskID),
-		Files: files})
-	return err
+	return e.tellOwn(ctx, w)
 }
 
 // RunLanding has a run land each change as soon as it is approved, one after the other: the next attempt on the same

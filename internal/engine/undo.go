@@ -152,7 +152,7 @@ func (u *Undoing) what() string {
 func (u *Undoing) Document() []byte {
 	text := fmt.Sprintf("%s (%s) on %s, and keep everything that came later.", u.what(), u.title, u.Branch)
 	if len(u.Builds) > 0 {
-		text += " These tasks build on it: " + joinIDs(u.Builds) + "."
+		text += " These tasks build on it: " + plan.JoinIDs(u.Builds) + "."
 	}
 	if len(u.Conflicts) > 0 {
 		text += " It can't be taken back as it is, because the files have changed since. Resolve:\n" +
@@ -182,14 +182,6 @@ func (u *Undoing) Document() []byte {
 
 // literal escapes what would make a pattern of a path.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
-
-func joinIDs(ids []plan.TaskID) string {
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = string(id)
-	}
-	return strings.Join(names, ", ")
-}
 
 // HandInUndo records the commit of an Undoing as the first version of its plan's task. If that waits until the plan is
 // approved, the commit is kept so that a person can hand it in.

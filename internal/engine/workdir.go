@@ -265,13 +265,10 @@ func (e *Engine) input(ctx context.Context, w *workDir, have plan.Input) (agent.
 	} else if err := e.Store.Export(ctx, a.Tree, dir); err != nil {
 		return agent.Input{}, err
 	}
-	files, err := filesOf(dir, a.Files, bundle, prompt.MaxInputText)
-	if err != nil {
+	in := agent.Input{TaskID: t.TaskID, Version: plan.VersionNumber(a.ArtifactID)}
+	if err := w.tell(string(t.TaskID), in.Version, a.Files, bundle); err != nil {
 		return agent.Input{}, err
 	}
-	w.told = append(w.told, prompt.Input{Name: string(t.TaskID), Version: plan.VersionNumber(a.ArtifactID),
-		Dir: string(t.TaskID), Files: files})
-	in := agent.Input{TaskID: t.TaskID, Version: plan.VersionNumber(a.ArtifactID)}
 	for _, f := range a.Files {
 		file := agent.InputFile{Path: f.Path}
 		if bundle != "" {
@@ -286,6 +283,34 @@ func (e *Engine) input(ctx context.Context, w *workDir, have plan.Input) (agent.
 		w.told[len(w.told)-1].Summary = prompt.Text(in.Summary)
 	}
 	return in, nil
+}
+
+// tell describes the files that a directory below WF_IN has of a version.
+func (w *workDir) tell(name string, version int, infos []plan.FileInfo, bundle string) error {
+	files, err := filesOf(filepath.Join(w.in, name), infos, bundle, prompt.MaxInputText)
+	w.told = append(w.told, prompt.Input{Name: name, Version: version, Dir: name, Files: files})
+	return err
+}
+
+// tellOwn gives the newest version of the task itself to whoever makes it again: a change as a patch.
+func (e *Engine) tellOwn(ctx context.Context, w *workDir) error {
+	a, err := export.ReadArtifact(ctx, e.Store, w.snap, w.task.TaskID, w.task.Active)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(w.in, string(w.task.TaskID))
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	if w.task.Changes() {
+		a.Files, err = e.patch(ctx, a, dir)
+	} else {
+		err = e.Store.Export(ctx, a.Tree, dir)
+	}
+	if err != nil {
+		return err
+	}
+	return w.tell(string(w.task.TaskID), w.task.Active, a.Files, "")
 }
 
 // lastReview reads the last rejection of a version, if there is one.

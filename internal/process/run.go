@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -70,11 +71,11 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	begin := time.Now()
 	r, err := c.start()
 	if err != nil {
-		return Result{Reason: NotStarted, ExitCode: -1}, fmt.Errorf("start %q: %w", shorten(c.Line), err)
+		return Result{Reason: NotStarted, ExitCode: -1}, fmt.Errorf("start %.80q: %w", c.Line, err)
 	}
 	reason := r.wait(ctx, killed, c.Timeout)
 	if reason != Exited {
-		r.stop(orDefault(c.Grace, DefaultGrace), killed)
+		r.stop(cmp.Or(c.Grace, DefaultGrace), killed)
 	}
 	r.finish()
 	res := Result{Reason: reason, Duration: time.Since(begin), OutputErr: r.output.err}
@@ -133,7 +134,7 @@ func (c Command) start() (*running, error) {
 	}
 	r := &running{
 		group: g, pipe: out, stdin: in, exited: make(chan struct{}), eof: make(chan struct{}),
-		output: newCapture(c.Output, orDefault(c.MaxOutput, DefaultMaxOutput), orDefault(c.MaxTotal, DefaultMaxTotal)),
+		output: newCapture(c.Output, cmp.Or(c.MaxOutput, DefaultMaxOutput), cmp.Or(c.MaxTotal, DefaultMaxTotal)),
 	}
 	go func() {
 		defer close(r.eof)
@@ -218,22 +219,6 @@ func (r *running) finish() {
 	<-r.eof
 	r.pipe.Close()
 	r.output.close()
-}
-
-func orDefault[T int64 | time.Duration](v, def T) T {
-	if v <= 0 {
-		return def
-	}
-	return v
-}
-
-// shorten keeps an error message on one line, however long the command line.
-func shorten(line string) string {
-	const most = 80
-	if len(line) > most {
-		return line[:most] + "..."
-	}
-	return line
 }
 
 // killable is the state that lets somebody kill all commands of one context at once.

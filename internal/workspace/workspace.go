@@ -158,24 +158,15 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// copyIndex copies an index and its time.
+// copyIndex copies an index and its time: git reads a file again that is not older than the index, since both may
+// be of one second.
 func copyIndex(from, to string) error {
-	in, err := os.Open(from)
+	info, err := os.Stat(from)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	// Git reads a file again that is not older than the index, since both may be of one second.
-	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
+	_ = os.Remove(to)
+	return copyFile(from, to, info)
 }
 
 // Candidate is what became of a checkout.
