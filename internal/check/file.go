@@ -44,8 +44,8 @@ func File(r plan.Review) []byte {
 
 	b.WriteString("\n## Criteria\n\n| | criterion | severity | result | evidence |\n| --- | --- | --- | --- | --- |\n")
 	for _, c := range r.Criteria {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", Inline(c.ID), Inline(c.Statement), c.Severity, result(c),
-			Inline(lastLine(c.Evidence)))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", Inline(c.ID), Inline(c.Statement), c.Severity,
+			result(c), Inline(lastLine(c.Evidence)))
 	}
 	ratings(&b, r)
 	if r.Reason != "" {

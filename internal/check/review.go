@@ -250,20 +250,27 @@ func ByAgent(s Subject, ran []plan.CriterionResult, said plan.Review, rulings ma
 	return r
 }
 
+// failAll rejects a document that can't be used: every criterion fails, the first with all the evidence.
+func (s Subject) failAll(r *plan.Review, first, others string, findings []string) {
+	r.Verdict = plan.Rejected
+	evidence := first
+	for _, c := range s.Task.AcceptanceCriteria {
+		r.Criteria = append(r.Criteria, c.NewResult(r.Reviewer, plan.ResultFail, evidence))
+		evidence = others
+	}
+	for _, text := range findings {
+		r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: "HIGH", Text: text})
+	}
+}
+
 // OfAct is the built-in review of a document that acts on other tasks, such as verdicts. by is the name of the review.
 // Findings say why it can't take effect; then it fails every criterion. Without one the criteria that no command judges
 // pass: the document keeps the rules, and what it says is the judge's own.
 func OfAct(s Subject, by string, ran []plan.CriterionResult, findings []string, now time.Time) plan.Review {
 	r := s.about(plan.Review{Reviewer: by}, now)
-	if len(findings) > 0 {
-		text := strings.Join(findings, "\n")
-		for _, c := range s.Task.AcceptanceCriteria {
-			r.Criteria = append(r.Criteria, c.NewResult(by, plan.ResultFail, text))
-		}
-		for _, f := range findings {
-			r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: "HIGH", Text: f})
-		}
-		r.Verdict, r.Reason = plan.Rejected, "It can't take effect:\n"+text
+	if text := strings.Join(findings, "\n"); len(findings) > 0 {
+		s.failAll(&r, text, text, findings)
+		r.Reason = "It can't take effect:\n" + text
 		return r
 	}
 	s.conclude(&r, s.Task.Results(ran, by, func(plan.Criterion) (result, evidence string) {
@@ -293,15 +300,12 @@ func Excuse(results []plan.CriterionResult, rejected []plan.TaskID, approves boo
 func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plandoc.Days, now time.Time) plan.Review {
 	r := s.about(plan.Review{Reviewer: plan.ReviewerPlan}, now)
 	if len(findings) > 0 {
-		evidence := findings.Error()
-		for _, c := range s.Task.AcceptanceCriteria {
-			r.Criteria = append(r.Criteria, c.NewResult(plan.ReviewerPlan, plan.ResultFail, evidence))
-			evidence = "not judged, as the plan breaks hard rules"
+		texts := make([]string, len(findings))
+		for i, f := range findings {
+			texts[i] = f.Error()
 		}
-		for _, f := range findings {
-			r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: "HIGH", Text: f.Error()})
-		}
-		r.Verdict, r.Reason = plan.Rejected, "The plan breaks hard rules."
+		s.failAll(&r, findings.Error(), "not judged, as the plan breaks hard rules", texts)
+		r.Reason = "The plan breaks hard rules."
 		return r
 	}
 	judged := plandoc.ReviewPlan(candidate, days)

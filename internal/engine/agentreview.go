@@ -124,7 +124,8 @@ func (e *Engine) askReview(h *hold, ev evidence, who speaker) (contract.Reply, a
 }
 
 // reviewData is the packet for a reviewer.
-func (e *Engine) reviewData(ctx context.Context, w *workDir, ev evidence, who speaker) (prompt.Data, error) {
+func (e *Engine) reviewData(ctx context.Context, w *workDir, ev evidence,
+	who speaker) (prompt.Data, error) {
 	data, err := e.packet(ctx, w, ev)
 	if err != nil {
 		return data, err
@@ -143,8 +144,8 @@ func (e *Engine) reviewData(ctx context.Context, w *workDir, ev evidence, who sp
 }
 
 // consult writes the prompt of a role that makes no deliverable and has the agent answer it.
-func (e *Engine) consult(ctx context.Context, w *workDir, who speaker, data prompt.Data, want contract.Want,
-	log *bytes.Buffer) (contract.Reply, agent.Result, error) {
+func (e *Engine) consult(ctx context.Context, w *workDir, who speaker, data prompt.Data,
+	want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
 	var may func(string) bool
 	if w.role.Usual() == contract.Review {
 		may = e.mayReview(w.snap.State(), w.task, who)

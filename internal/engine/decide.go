@@ -124,9 +124,10 @@ func (e *Engine) decline(ctx context.Context, id plan.ID, t *plan.TaskState) err
 	due := func(h *hold) bool { return among(h.state.Declined(), t.TaskID) }
 	want := plan.Claim{Task: t.TaskID, Agent: plan.ReviewerDecision}
 	return e.underClaim(ctx, id, want, due, func(h *hold) error {
-		why := fmt.Sprintf("%s was rejected; %s decides what comes of that", plan.VersionID(t.Active), t.Agent)
-		ev := plan.Abandon{Task: t.TaskID, Author: AgentActor(plan.ReviewerDecision),
-			Decision: plan.Decision{By: plan.ReviewerDecision, CreatedAt: plan.Second(e.Now()), Reason: why}}
+		version := plan.VersionID(t.Active)
+		why := fmt.Sprintf("%s was rejected; %s decides what comes of that", version, t.Agent)
+		d := plan.Decision{By: plan.ReviewerDecision, CreatedAt: plan.Second(e.Now()), Reason: why}
+		ev := plan.Abandon{Task: t.TaskID, Author: AgentActor(plan.ReviewerDecision), Decision: d}
 		return e.record(ctx, id, t.TaskID, ev, h, nil, what)
 	})
 }

@@ -199,7 +199,8 @@ const askedRounds = "rounds"
 // The content follows from the workflow and the source's approved version, so it does not matter who renders it.
 func (e *Engine) renderFill(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	want := plan.Claim{Task: t.TaskID, Agent: plan.AgentWorkflow}
-	return e.underClaim(ctx, id, want, (*hold).isReady, func(h *hold) error { return e.renderNext(ctx, h) })
+	render := func(h *hold) error { return e.renderNext(ctx, h) }
+	return e.underClaim(ctx, id, want, (*hold).isReady, render)
 }
 
 func (e *Engine) renderNext(ctx context.Context, h *hold) error {

@@ -117,9 +117,8 @@ func (e *Engine) ask(ctx context.Context, snap *gitstore.Snapshot, s *plan.State
 		}
 		text := fmt.Sprintf("%s %s, approved is %s", in.TaskID, in.ArtifactID, plan.VersionID(now.Approved))
 		if len(changed) > 0 {
-			text += " with other " + strings.Join(plain.Some(changed, 3, func(c gitstore.Changed) string {
-				return plain.Line(c.Path)
-			}), ", ")
+			path := func(c gitstore.Changed) string { return plain.Line(c.Path) }
+			text += " with other " + strings.Join(plain.Some(changed, 3, path), ", ")
 		}
 		said = append(said, text)
 		commands = append(commands, fmt.Sprintf("git wf diff %s %s %s", in.TaskID, in.ArtifactID,

@@ -217,7 +217,8 @@ func (e *Engine) distinct(ctx context.Context, snap *gitstore.Snapshot, task pla
 	}
 	for _, d := range docs {
 		if have, ok := known[d.SHA256]; ok {
-			return badInput(d.FileName, "%s has that content already, as %s", plain.Line(name), plain.Line(have))
+			return badInput(d.FileName, "%s has that content already, as %s", plain.Line(name),
+				plain.Line(have))
 		}
 		known[d.SHA256] = d.FileName
 	}
@@ -311,8 +312,8 @@ func (e *Engine) handedIn(ctx context.Context, batch *gitstore.Batch, limits pla
 		case !info.Mode().IsRegular():
 			err = badInput(file, "is no file")
 		case info.Size() > limits.MaxArtifactBytes:
-			err = badInput(file, "has %d bytes, more than the plan's max_artifact_bytes of %d", info.Size(),
-				limits.MaxArtifactBytes)
+			err = badInput(file, "has %d bytes, more than the plan's max_artifact_bytes of %d",
+				info.Size(), limits.MaxArtifactBytes)
 		case !allowed(formats, base):
 			err = badInput(file, "%s wants one of the formats %s", plain.Line(name),
 				plain.Line(strings.Join(formats, ", ")))

@@ -287,8 +287,7 @@ func (e *Engine) showOutdated(ctx context.Context, w *workDir) error {
 		if !changed || !ok || !there || was == now.Version {
 			continue
 		}
-		diff, err := e.Store.Git(ctx, "diff-tree", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color",
-			"--end-of-options", string(before.Files), string(now.Files))
+		diff, err := e.diff(ctx, before.Files, now.Files)
 		if err != nil {
 			return err
 		}

@@ -50,10 +50,7 @@ const mostRounds = 10
 //
 // An error beside a result says why landing stopped after what the result has.
 func (e *Engine) Land(ctx context.Context, id plan.ID, o LandOptions) (Landed, error) {
-	passed, err := e.openPassed()
-	if err != nil {
-		return Landed{}, err
-	}
+	passed := e.openPassed()
 	for round := 1; ; round++ {
 		l := landing{engine: e, options: o, passed: passed}
 		err := l.round(ctx, id)
@@ -75,7 +72,7 @@ type landing struct {
 	options LandOptions
 	snap    *gitstore.Snapshot
 	batch   *gitstore.Batch
-	passed  *passed
+	passed  passed
 	makers  map[string]plan.Actor // of the versions; read on demand
 	there   map[plan.TaskID]gitstore.LandedCommit
 	theirs  plan.OID // the tip of the remote's branch, if it is pushed

@@ -7,11 +7,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -181,7 +179,7 @@ func (l *landing) try(ctx context.Context, x line, commit, tree plan.OID) (plan.
 	}
 	r, err := l.run(ctx, x, commit)
 	if err == nil && r.Result == plan.ResultPass {
-		err = l.passed.add(id, l.engine.Now())
+		err = l.passed.add(id)
 	}
 	return r, err
 }
@@ -233,44 +231,35 @@ func (l *landing) setUp(ctx context.Context, x line, commit plan.OID) (setup che
 	return setup, func() { closed(); remove() }, nil
 }
 
-// passed are the lines that passed on a tree in an environment, and when: a file of the common git directory. A line
-// that failed is run again.
-type passed struct {
-	path string
-	at   map[string]time.Time
-}
+// passed is a directory below the common git directory with an empty file for each line that passed on a
+// tree in an environment. A line that failed is run again.
+type passed string
 
 // passedFor is how long a line that passed need not run again: what it runs with may change without a trace.
 const passedFor = 12 * time.Hour
 
-func (e *Engine) openPassed() (*passed, error) {
-	p := &passed{path: filepath.Join(e.Store.CommonDir(), "wf", "cache", "passed"), at: map[string]time.Time{}}
-	data, err := os.ReadFile(p.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for line := range strings.Lines(string(data)) {
-		id, when, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if seconds, err := strconv.ParseInt(when, 10, 64); err == nil && len(id) == 2*sha256.Size {
-			p.at[id] = time.Unix(seconds, 0)
+// openPassed also removes what counts no more.
+func (e *Engine) openPassed() passed {
+	p := passed(filepath.Join(e.Store.CommonDir(), "wf", "cache", "passed-lines"))
+	files, _ := os.ReadDir(string(p))
+	for _, f := range files {
+		if !p.has(f.Name(), e.Now()) {
+			_ = os.Remove(filepath.Join(string(p), f.Name()))
 		}
 	}
-	const most = 10_000
-	if len(p.at) < most {
-		return p, nil
+	return p
+}
+
+func (p passed) has(id string, now time.Time) bool {
+	info, err := os.Stat(filepath.Join(string(p), id))
+	return err == nil && now.Sub(info.ModTime()).Abs() < passedFor
+}
+
+func (p passed) add(id string) error {
+	if err := os.MkdirAll(string(p), 0o777); err != nil {
+		return err
 	}
-	p.at = map[string]time.Time{} // most are too old to count
-	return p, os.Remove(p.path)
-}
-
-func (p *passed) has(id string, now time.Time) bool {
-	since := now.Sub(p.at[id])
-	return since >= 0 && since < passedFor
-}
-
-func (p *passed) add(id string, now time.Time) error {
-	p.at[id] = now
-	return AppendLines(p.path, fmt.Sprintf("%s %d", id, now.Unix()))
+	return os.WriteFile(filepath.Join(string(p), id), nil, 0o666)
 }
 
 // runHooks runs the user's own pre-commit and commit-msg, as git commit would, in a checkout with a git directory of

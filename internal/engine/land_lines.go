@@ -88,11 +88,10 @@ func (l *landing) ownCheck(ctx context.Context) ([]line, error) {
 
 // greenBase fails if the user's own line fails on the commit with which an attempt would begin: none could pass it.
 func (e *Engine) greenBase(ctx context.Context, snap *gitstore.Snapshot, commit plan.OID) error {
-	passed, err := e.openPassed()
-	if err != nil || !e.Trust.Code() {
-		return err
+	if !e.Trust.Code() {
+		return nil
 	}
-	l := landing{engine: e, snap: snap, passed: passed}
+	l := landing{engine: e, snap: snap, passed: e.openPassed()}
 	lines, err := l.ownCheck(ctx)
 	if err != nil || len(lines) == 0 {
 		return err

@@ -62,8 +62,8 @@ func (e *Engine) patience(ctx context.Context) (time.Duration, error) {
 	}
 	patience, err := time.ParseDuration(text)
 	if err != nil || patience < 0 {
-		return 0, fault.Usage("git config "+patienceKey+" 15m", "%s: expected a time such as 15m, or 0s "+
-			"to wait for nobody, found %q", patienceKey, plain.Line(text))
+		return 0, fault.Usage("git config "+patienceKey+" 15m", "%s: expected a time such as 15m, "+
+			"or 0s to wait for nobody, found %q", patienceKey, plain.Line(text))
 	}
 	return patience, nil
 }

@@ -22,32 +22,23 @@ import (
 
 var typeName = pattern.Compile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// TypeError says what is wrong with a plan type.
-type TypeError struct {
-	Name string
-	Why  string
+// typeError says what is wrong with a plan type, and names those there are.
+func typeError(name, why string) error {
+	return fault.Usage("git wf plan --type TYPE, one of "+templates.TypeNames()+", or one of your own "+
+		"templates", "plan type %q: %s", plain.Line(name), why)
 }
 
-func (e *TypeError) Error() string {
-	return fmt.Sprintf("plan type %q: %s", plain.Line(e.Name), e.Why)
-}
-
-// Exit returns the available types.
-func (e *TypeError) Exit() (int, string) {
-	return fault.ExitUsage, "git wf plan --type TYPE, one of " + templates.TypeNames() + ", or one of your own " +
-		"templates"
-}
-
-// PlanType reads a type from the templates, the user's own first. It fails with a *TypeError if there is no such type
-// or its file is invalid.
+// PlanType reads a type from the templates, the user's own first. It fails with a *fault.Error if there
+// is no such type or its file is invalid.
 func (e *Engine) PlanType(name string) (plandoc.Type, error) {
 	if !typeName.Get().MatchString(name) {
-		return plandoc.Type{}, &TypeError{name, "expected a name of lower-case letters, digits and hyphens"}
+		return plandoc.Type{}, typeError(name,
+			"expected a name of lower-case letters, digits and hyphens")
 	}
 	file := templates.TypeDir + "/" + name + ".yaml"
 	f, err := e.Templates.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return plandoc.Type{}, &TypeError{name, "there is no template " + file}
+		return plandoc.Type{}, typeError(name, "there is no template "+file)
 	}
 	if err != nil {
 		return plandoc.Type{}, err
@@ -63,7 +54,7 @@ func (e *Engine) PlanType(name string) (plandoc.Type, error) {
 		err = fmt.Errorf("name: expected %s, found %q", name, y.Name)
 	}
 	if err != nil {
-		return plandoc.Type{}, &TypeError{name, file + ": " + err.Error()}
+		return plandoc.Type{}, typeError(name, file+": "+err.Error())
 	}
 	return y, nil
 }
@@ -97,7 +88,7 @@ func parseType(data []byte) (plandoc.Type, error) {
 }
 
 // BeginType applies a type to a draft and checks the draft against the type's rules. It fails with Findings that have
-// their places in the file, or with a *TypeError. It may be called more than once.
+// their places in the file, or if there is no such type. It may be called more than once.
 func (e *Engine) BeginType(d Draft) error {
 	err := e.beginType(d.Plan)
 	var fs plan.Findings
@@ -130,9 +121,9 @@ func (e *Engine) typeFindings(p *plan.Plan) (plan.Findings, error) {
 		return nil, nil
 	}
 	y, err := e.PlanType(p.PlanType)
-	var unknown *TypeError
+	var unknown *fault.Error
 	if errors.As(err, &unknown) {
-		return plan.Findings{{Code: "unknown-plan-type", Path: "plan_type", Message: unknown.Why,
+		return plan.Findings{{Code: "unknown-plan-type", Path: "plan_type", Message: unknown.Error(),
 			Expected: "a type that is known here", Found: p.PlanType}}, nil
 	}
 	if err != nil {

@@ -399,22 +399,23 @@ func (e *Engine) packet(ctx context.Context, w *workDir, ev evidence) (prompt.Da
 	if w.rejected != nil {
 		d.Rejected = prompt.RejectionOf(*w.rejected, w.rejection)
 	}
-	for v := d.Candidate.Version - 1; v > 0; v-- {
-		before, ok := snap.Records.Of(t.TaskID).Version(v)
-		if ok && slices.ContainsFunc(snap.Records.Of(t.TaskID).Reviews, func(r plan.ReviewRecord) bool {
-			return r.Version == v
-		}) {
-			d.Candidate.DiffFrom = v
-			diff, err := e.Store.Git(ctx, "diff-tree", "-p", "-M", "--no-ext-diff", "--no-textconv", "--no-color",
-				"--end-of-options", string(before.Files), string(a.Tree))
-			if err != nil {
-				return d, err
-			}
-			d.Candidate.Diff = prompt.Text(diff)
-			break
+	r := snap.Records.Of(t.TaskID)
+	for _, rev := range r.Reviews {
+		if rev.Version < d.Candidate.Version {
+			d.Candidate.DiffFrom = max(d.Candidate.DiffFrom, rev.Version)
 		}
 	}
-	return d, nil
+	if before, ok := r.Version(d.Candidate.DiffFrom); ok {
+		d.Candidate.Diff, err = e.diff(ctx, before.Files, a.Tree)
+	}
+	return d, err
+}
+
+// diff is what has changed from one version's files to another's.
+func (e *Engine) diff(ctx context.Context, before, after plan.OID) (prompt.Text, error) {
+	text, err := e.Store.Git(ctx, "diff-tree", "-p", "-M", "--no-ext-diff", "--no-textconv",
+		"--no-color", "--end-of-options", string(before), string(after))
+	return prompt.Text(text), err
 }
 
 // mostJudged is the size, in bytes, of the largest reviewed file whose text can be part of a prompt.
@@ -446,12 +447,23 @@ func filesOf(dir string, infos []plan.FileInfo, bundle string, most int64) ([]pr
 	return files, nil
 }
 
+// resultMeans says what it means to give a result.
+var resultMeans = map[contract.ResultType]string{
+	contract.Artifact: "The deliverable is complete:",
+	contract.NeedsInput: "It can't be made without something that only a person can give, and that was " +
+		"not answered yet:",
+	contract.Noop:        "There is nothing to do:",
+	contract.Review:      "Your verdict, with each criterion that no command decides:",
+	contract.Feasibility: "Your estimates; a task that you leave out keeps the planner's number:",
+}
+
 // contractText says which form an answer must have.
 func contractText(role contract.Role, writes bool) string {
 	var b strings.Builder
 	b.WriteString("Answer with one JSON object, and nothing before or after it. It has one of these forms:\n")
 	for _, result := range role.Results() {
-		fmt.Fprintf(&b, "\n%s\n\n```json\n%s```\n", resultMeans(result), contract.Example(role, result))
+		means := cmp.Or(resultMeans[result], "It can't be done:")
+		fmt.Fprintf(&b, "\n%s\n\n```json\n%s```\n", means, contract.Example(role, result))
 	}
 	if role == contract.RoleAction || role == contract.RoleCheck {
 		fmt.Fprintf(&b, "\nWith it you may leave notes for whoever works on this plan later: `\"notes\": "+
@@ -472,20 +484,4 @@ func contractText(role contract.Role, writes bool) string {
 			"for what is no text.\n")
 	}
 	return b.String()
-}
-
-func resultMeans(r contract.ResultType) string {
-	switch r {
-	case contract.Artifact:
-		return "The deliverable is complete:"
-	case contract.NeedsInput:
-		return "It can't be made without something that only a person can give, and that was not answered yet:"
-	case contract.Noop:
-		return "There is nothing to do:"
-	case contract.Review:
-		return "Your verdict, with each criterion that no command decides:"
-	case contract.Feasibility:
-		return "Your estimates; a task that you leave out keeps the planner's number:"
-	}
-	return "It can't be done:"
 }

@@ -174,7 +174,8 @@ func failedAny(results []plan.CriterionResult) bool {
 // describeReview is a review in one line. If there are findings, it has the first.
 func describeReview(r plan.Review, findings []string) string {
 	if len(findings) > 0 {
-		text := fmt.Sprintf("%s REJECTED by %s: %s", r.ReviewedArtifactID, r.Who(), firstLine(findings[0]))
+		why := firstLine(findings[0])
+		text := fmt.Sprintf("%s REJECTED by %s: %s", r.ReviewedArtifactID, r.Who(), why)
 		if more := len(findings) - 1; more > 0 {
 			text += fmt.Sprintf(" (and %d more)", more)
 		}

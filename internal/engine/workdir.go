@@ -362,8 +362,8 @@ func (e *Engine) handedOver(ctx context.Context, w *workDir, c *agent.Context) e
 
 // handOver is handedOver for one name of one task. Each file goes to inputs/<name>/<number>/<file> below WF_IN; numbers
 // continue after existing ones.
-func (e *Engine) handOver(ctx context.Context, w *workDir, id plan.TaskID, escaped string, there, count int,
-	c *agent.Context) error {
+func (e *Engine) handOver(ctx context.Context, w *workDir, id plan.TaskID, escaped string, there,
+	count int, c *agent.Context) error {
 	name := plan.UnescapeName(escaped)
 	told := prompt.Input{Name: name, Dir: path.Join("inputs", escaped)}
 	for n := 1; n <= count; n++ {
@@ -415,7 +415,8 @@ func (w *workDir) job(log io.Writer) agent.Job {
 func (w *workDir) environ() []string {
 	return []string{
 		"WF_ROLE=" + w.role.Env(), "WF_REPO=" + w.repo, "WF_IN=" + w.in, "WF_CONTEXT=" + w.context,
-		"WF_PLAN=" + string(w.snap.ID), "WF_TASK=" + string(w.task.TaskID), "WF_ATTEMPT=" + strconv.Itoa(w.attempt),
+		"WF_PLAN=" + string(w.snap.ID), "WF_TASK=" + string(w.task.TaskID),
+		"WF_ATTEMPT=" + strconv.Itoa(w.attempt),
 	}
 }
 

@@ -134,7 +134,8 @@ func (c Command) start() (*running, error) {
 	}
 	r := &running{
 		group: g, pipe: out, stdin: in, exited: make(chan struct{}), eof: make(chan struct{}),
-		output: newCapture(c.Output, cmp.Or(c.MaxOutput, DefaultMaxOutput), cmp.Or(c.MaxTotal, DefaultMaxTotal)),
+		output: newCapture(c.Output, cmp.Or(c.MaxOutput, DefaultMaxOutput),
+			cmp.Or(c.MaxTotal, DefaultMaxTotal)),
 	}
 	go func() {
 		defer close(r.eof)

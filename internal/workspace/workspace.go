@@ -158,8 +158,8 @@ func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// copyIndex copies an index and its time: git reads a file again that is not older than the index, since both may
-// be of one second.
+// copyIndex copies an index and its time: git reads a file again that is not older than the index, since
+// both may be of one second.
 func copyIndex(from, to string) error {
 	info, err := os.Stat(from)
 	if err != nil {
