@@ -71,13 +71,9 @@ func ReadDecision(data []byte) (Decision, plan.Findings) {
 	if len(line) == 0 || line[0] != '{' || line[len(line)-1] != '}' || bytes.ContainsAny(line, "\r\n") {
 		return Decision{}, plan.Findings{d1("", "is not one JSON object on one line")}
 	}
-	whole, err := parsedDecision()
-	if err != nil {
-		return Decision{}, plan.Findings{d1("", err.Error())}
-	}
 	var d Decision
 	var fs plan.Findings
-	for _, said := range readDocument(line, whole, &d) {
+	for _, said := range readDocument(line, parsedDecision, &d) {
 		path, message, ok := strings.Cut(said, ": ")
 		if !ok || path == "the document" || strings.Contains(path, " ") {
 			path, message = "", said

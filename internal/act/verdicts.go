@@ -86,18 +86,18 @@ const (
 
 // ReadVerdicts reads a document. Its findings say what is wrong with it; then it says nothing.
 func ReadVerdicts(data []byte) (v Verdicts, findings []string) {
-	whole, err := parsedVerdicts()
-	if err != nil {
-		return v, []string{err.Error()}
-	}
-	if findings = readDocument(data, whole, &v); len(findings) > 0 {
+	if findings = readDocument(data, parsedVerdicts, &v); len(findings) > 0 {
 		return Verdicts{}, findings
 	}
 	return v, nil
 }
 
 // readDocument reads a document that keeps a schema.
-func readDocument(data []byte, whole *schema.Schema, into any) (findings []string) {
+func readDocument(data []byte, parsed func() (*schema.Schema, error), into any) (findings []string) {
+	whole, err := parsed()
+	if err != nil {
+		return []string{err.Error()}
+	}
 	if len(data) > maxBytes {
 		return []string{fmt.Sprintf("has %d bytes; at most %d are read", len(data), maxBytes)}
 	}

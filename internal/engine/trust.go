@@ -71,7 +71,8 @@ func (t *Trust) Code() bool { return t.hasEntry(codeEntry) }
 
 // NeedsCode reports whether command lines judge changes of the plan, but may not run code that was just written.
 func (t *Trust) NeedsCode(p *plan.Plan) bool {
-	return !t.Code() && slices.ContainsFunc(p.Tasks, func(task *plan.Task) bool { return task.Changes() && task.HasRun() })
+	judges := func(task *plan.Task) bool { return task.Changes() && task.HasRun() }
+	return !t.Code() && slices.ContainsFunc(p.Tasks, judges)
 }
 
 // AllCriteria reports whether every run line of the task's criteria may run.
