@@ -98,7 +98,7 @@ func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	}
 	var made *begunWorktree
 	if c.Bool("worktree") && offer.Task.Changes() {
-		w, err := makeWorktree(c.Context, store, eng, snap.ID, offer.Task.TaskID,
+		w, err := makeWorktree(c.Context, store, eng, snap.ID, offer.Task.TaskID, "",
 			fmt.Sprintf("-%d", offer.Claim.Number), "")
 		if err != nil { // the claim would be held by nobody
 			return errors.Join(err, eng.ReleaseClaim(c.Context, snap.ID, offer.Task.TaskID, offer.Claim.Number, ""))

@@ -22,8 +22,10 @@ func (e *env) startCommand() *cli.Command {
 		Name:      "start",
 		Usage:     "make a worktree and a branch in which to do a task that changes the repository",
 		ArgsUsage: "TASK [DIR]",
-		Flags:     []cli.Flag{planFlag(), jsonFlag()},
-		Action:    e.onTask(recordNear, e.start),
+		Flags: []cli.Flag{planFlag(), jsonFlag(),
+			textFlag("on", "begin with the candidate of `TASK`, which it waits for; hand in when that is approved",
+				"")},
+		Action: e.onTask(recordNear, e.start),
 	}
 }
 
@@ -48,7 +50,7 @@ func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if t.Active > 0 { // the worktree of the last version may still be there
 		again = fmt.Sprintf("-%d", t.Active+1)
 	}
-	made, err := makeWorktree(c.Context, store, eng, snap.ID, t.TaskID, again, dir)
+	made, err := makeWorktree(c.Context, store, eng, snap.ID, t.TaskID, plan.TaskID(c.String("on")), again, dir)
 	if err != nil {
 		return err
 	}
@@ -75,7 +77,7 @@ func (b begunWorktree) print(w io.Writer) {
 
 // makeWorktree makes a worktree and a branch with what a task's change begins with. The suffix tells several of one
 // task apart; the directory is beside the user's worktree unless one is named.
-func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, task plan.TaskID,
+func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, task, on plan.TaskID,
 	suffix, dir string) (b begunWorktree, err error) {
 	if store.WorkTree() == "" {
 		return b, fault.Refused("", "%s: a bare repository has no worktrees", task)
@@ -85,7 +87,7 @@ func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine
 	if dir == "" {
 		b.Directory = filepath.Clean(store.WorkTree()) + "." + name
 	}
-	if b.Commit, b.Conflicts, err = eng.Start(ctx, id, task); err != nil {
+	if b.Commit, b.Conflicts, err = eng.Start(ctx, id, task, on); err != nil {
 		return b, err
 	}
 	unlock, err := store.LockWorktree(ctx, "start")

@@ -391,15 +391,29 @@ func (e *Engine) baseIn(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 }
 
 // Start makes the commit with which a person begins a task that changes the repository, and says which of the approved
-// changes that it builds on contradict each other. No ref names the commit yet.
-func (e *Engine) Start(ctx context.Context, id plan.ID, task plan.TaskID) (plan.OID, []string, error) {
+// changes that it builds on contradict each other. One of them may be a candidate that is not approved yet: what comes
+// of it can be handed in when that is. No ref names the commit yet.
+func (e *Engine) Start(ctx context.Context, id plan.ID, task, on plan.TaskID) (plan.OID, []string, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {
 		return "", nil, err
 	}
 	s := snap.State()
-	if t := s.Tasks[task]; t.Status == plan.StatusPending || t.Waits() {
-		return "", nil, &plan.RefusedError{Task: task, Reason: s.Reason(t), Hint: "git wf status"}
+	t, hint, stacks := s.Tasks[task], "git wf status", false
+	if waits := s.WaitsFor(t); len(waits) == 1 {
+		if o := s.Tasks[waits[0]]; o.Changes() && o.Active > 0 && o.Verdict == "" {
+			hint, stacks = fmt.Sprintf("git wf start %s --on %s begins with its candidate", task, o.TaskID),
+				on == o.TaskID
+		}
+	}
+	switch {
+	case stacks:
+		s.Tasks[on].Approved = s.Tasks[on].Active // for what follows here
+	case t.Status == plan.StatusPending || t.Waits():
+		return "", nil, &plan.RefusedError{Task: task, Reason: s.Reason(t), Hint: hint}
+	case on != "" && !slices.Contains(below(snap, task), on):
+		return "", nil, fault.Refused("git wf start "+string(task), "%s: does not build on %s", task,
+			plain.Quote(string(on)))
 	}
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
