@@ -81,14 +81,21 @@ func inside(seen map[string]bool, name string) bool {
 const check = "the check of the repository"
 
 func measure(rows map[string]*row, fsys fs.FS, f exchange.Found) {
+	i := exchange.Read(fsys, f, exchange.Options{Check: check})
+	if i.Plan == nil && len(i.Findings) == 1 && i.Findings[0].Code == "no-tasks" {
+		return // nobody planned anything there yet
+	}
 	r := rows[string(f.Format)]
 	if r == nil {
 		r = &row{}
 		rows[string(f.Format)] = r
 	}
 	r.sources++
-	i := exchange.Read(fsys, f, exchange.Options{Check: check})
 	r.lines, r.homeless = r.lines+i.Lines, r.homeless+len(i.Homeless)
+	if n := len(i.Homeless); 50*n > i.Lines { // more than 2 %
+		r.odd = append(r.odd, fmt.Sprintf("%s: %d of %d lines without a home, such as line %d: %s", f.Path, n, i.Lines,
+			i.Homeless[n/2].No, i.Homeless[n/2].Text))
+	}
 	why := runnable(i)
 	if why == "" {
 		r.runnable++
@@ -164,7 +171,7 @@ func countOf(p *plan.Plan, withEdges bool) count {
 func headed(t *plan.Task) bool {
 	m, _ := t.Meta["imported"].(map[string]any)
 	id := fmt.Sprint(m["id"])
-	return strings.HasPrefix(id, "section ") || strings.HasPrefix(id, "group ") || strings.HasPrefix(id, "milestone ")
+	return strings.Contains(id, "section ") || strings.HasPrefix(id, "group ") || strings.HasPrefix(id, "milestone ")
 }
 
 func print(rows map[string]*row) {

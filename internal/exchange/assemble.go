@@ -265,6 +265,7 @@ func homeless(lines []Line, p *plan.Plan) (without []Line, n int) {
 		add(string(t.TaskID) + t.Title)
 		if m := imported(t); m != nil {
 			add(textOf(m["id"]) + t.Title)
+			add(textOf(m["id"]) + t.Description) // a title that is too long begins it
 		}
 		for _, c := range t.AcceptanceCriteria {
 			add(c.Statement)

@@ -12,6 +12,7 @@ import (
 var (
 	backlogHead = pattern.Compile(`(?s)\A---\n(?:.*\n)?id:\s*\S.*\nstatus:.*?\n---`)
 	backlogMark = pattern.Compile(`^#[0-9]+\s+`)
+	backlogName = pattern.Compile(`(?i)^(task-[0-9.]*[0-9]) - (.*)\.md$`)
 	acHeading   = pattern.Compile(`(?i)^(?:acceptance criteria|definition of done)`)
 )
 
@@ -52,13 +53,18 @@ func (r *reader) backlog(f Found) (*source, *plan.Plan) {
 	}
 	names := r.milestones(path.Join(f.Path, "milestones"))
 	for _, file := range files {
+		before := len(src.lines)
 		front, whole, ok := r.cutFile(src, file)
 		if !ok {
 			continue
 		}
 		doc := r.front(front)
-		if doc.str("id") == "" {
-			r.note("no-task", file, 1, "has no id in its head, and is no task")
+		if m := backlogName.Get().FindStringSubmatch(path.Base(file)); m != nil && len(front) == 0 {
+			doc.fields["id"], doc.fields["title"], doc.fields["status"] = m[1], strings.ReplaceAll(m[2], "-", " "), ""
+		}
+		if !doc.has("id") || !doc.has("status") {
+			r.note("no-task", file, 1, "has no id and status in its head, and is no task")
+			src.lines = src.lines[:before]
 			continue
 		}
 		src.items = append(src.items, r.backlogTask(file, doc, whole))

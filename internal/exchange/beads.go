@@ -8,6 +8,13 @@ import (
 
 func isBead(o *object) bool { return o.has("issue_type") }
 
+// isBeads reports whether lines of JSON are issues: beads keeps other lists beside them.
+func isBeads(file, text string) bool {
+	v, _ := (&reader{}).jsonText(file, firstLine(text), 1)
+	first, _ := v.(*object)
+	return text == "" || first.has("id") && first.has("title")
+}
+
 const minutesADay = 60 * hoursADay
 
 // beads reads issues.jsonl: one issue a line, or a list of them.

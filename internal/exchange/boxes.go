@@ -11,7 +11,15 @@ import (
 // named is an id that a line begins with.
 var named = pattern.Compile(`^([A-Z][A-Z0-9]*-?[0-9]+(?:[.-][A-Z]?[0-9]+)*)(?:\s*[:.)—–-]\s*|\s+)`)
 
-func isBoxes(_ *reader, _, text string) bool { return anyBox.Get().MatchString(text) }
+func isBoxes(_ *reader, _, text string) bool {
+	_, whole := outline.Cut(text)
+	found := false
+	whole.Walk(func(n, _ *outline.Node) bool {
+		found = found || n.Boxed && n.Text != ""
+		return !found
+	})
+	return found
+}
 
 // boxes reads any Markdown with boxes: each is a task, nested as written. Nothing says in which order they are done.
 func (r *reader) boxes(f Found) (*source, *plan.Plan) {

@@ -116,7 +116,8 @@ func (r *reader) ccwTask(file string, doc *object) *item {
 		}
 	}
 	for _, list := range []any{context.get("acceptance"), context.get("acceptance_criteria"),
-		doc.object("convergence").get("criteria"), doc.get("acceptance"), doc.get("acceptance_criteria")} {
+		doc.object("convergence").get("criteria"), doc.get("acceptance"), doc.get("acceptance_criteria"),
+		doc.get("acceptanceCriteria")} {
 		if it.criteria = texts(list); len(it.criteria) > 0 {
 			break
 		}
@@ -136,36 +137,50 @@ func (r *reader) ccwTask(file string, doc *object) *item {
 // ccwText puts together what the agent of that system would have been told in words. Its commands are no words.
 func ccwText(doc, context *object) string {
 	var parts []string
-	add := func(s string) {
-		if s = strings.TrimSpace(s); s != "" {
-			parts = append(parts, s)
+	add := func(head string, v any) {
+		if s := strings.TrimSpace(wordsIn(v)); s != "" {
+			parts = append(parts, head+s)
 		}
 	}
-	add(doc.str("description"))
-	add(context.str("objective"))
-	if list := texts(context.get("requirements")); len(list) > 0 {
-		add("Requirements:\n- " + strings.Join(list, "\n- "))
-	}
-	switch approach := doc.object("flow_control").get("implementation_approach").(type) {
-	case string:
-		add(approach)
-	case *object:
-		for _, key := range []string{"task_description", "modification_points", "logic_flow"} {
-			if list := texts(approach.get(key)); key != "task_description" && len(list) > 0 {
-				add("- " + strings.Join(list, "\n- "))
-			} else {
-				add(approach.str(key))
-			}
-		}
-	case []any:
-		for _, step := range approach {
-			if step, ok := step.(*object); ok {
-				add(step.str("title") + "\n" + step.str("description"))
-				if list := texts(step.get("modification_points")); len(list) > 0 {
-					add("- " + strings.Join(list, "\n- "))
-				}
-			}
-		}
+	add("", doc.get("description"))
+	add("", context.get("objective"))
+	add("Requirements:\n", context.get("requirements"))
+	add("", doc.object("flow_control").get("implementation_approach"))
+	for _, key := range []string{"implementation", "implementation_steps", "implementation_notes", "subtasks", "rationale",
+		"test", "risks", "read_first", "reference", "scope"} {
+		add(key+": ", doc.get(key))
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// wordsIn are what a value says: the items of a list, the fields of an object, its title in front.
+func wordsIn(v any) string {
+	var lines []string
+	add := func(head string, v any) {
+		if s := strings.TrimSpace(wordsIn(v)); s != "" {
+			if strings.Contains(s, "\n") && strings.HasSuffix(head, ": ") {
+				s = "\n" + s
+			}
+			lines = append(lines, head+strings.ReplaceAll(s, "\n", "\n  "))
+		}
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			add("- ", item)
+		}
+		return strings.Join(lines, "\n")
+	case *object:
+		first := []string{"title", "task_description", "description"}
+		for _, key := range first {
+			add("", v.get(key))
+		}
+		for _, key := range sortedKeys(v.fields) {
+			if !slices.Contains(first, key) && !strings.HasPrefix(key, "command") && key != "step" {
+				add(key+": ", v.get(key))
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
+	return textOf(v)
 }

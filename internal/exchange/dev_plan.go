@@ -16,6 +16,8 @@ var (
 		`|估算|effort|deliverables?|files|交付物)[*_]*\s*[:：]\s*[*_]*\s*(.*)$`)
 	devTask = pattern.Compile(`^[*_]*(?:[A-Z]+[0-9]+(?:[-.][A-Z]?[0-9]+)*|(?i:task` +
 		`|任务)\s*[A-Za-z]?[\d.-]+)[*_]*\s*[:：—–-]`)
+	devBlock = pattern.Compile(`(?m)^(?:#{1,6} )?[*_]*(?:[A-Z]+-?[0-9]+(?:[-.][A-Z]?[0-9]+)*[*_]*\s*[:：—–-]|(?i:task` +
+		`|任务)\s*[A-Za-z]?[\d.-]+)|(?i:^\W*(?:acceptance(?: criteria)?|验收(?:标准)?)[*_]*\s*[:：])`)
 	devID = pattern.Compile(`^(?i:milestone|phase|task|stage|里程碑|阶段` +
 		`|任务)?\s*#?((?:[A-Za-z]+-?)*[0-9]+(?:[.-][A-Za-z]*-?[0-9]+)*)?\s*[:：.)—–-]*\s*(.*)$`)
 	devRef   = pattern.Compile(`(?:[A-Za-z]+-?)*[0-9]+(?:[.-][A-Za-z]*-?[0-9]+)*`)
@@ -26,7 +28,15 @@ var (
 		"deliverable": "files", "deliverables": "files", "交付物": "files"}
 )
 
-func isDevPlan(_ *reader, _, text string) bool { return devStatus.Get().MatchString(text) }
+// isDevStage reports whether a heading is a stage of the task that it stands below: tests, implementation, review.
+func isDevStage(n, above *outline.Node) bool {
+	return !n.Item && !devTask.Get().MatchString(n.Text) && !above.Item && devTask.Get().MatchString(above.Text)
+}
+
+// isDevPlan wants a task's id or its acceptance besides a status, which reports have, too.
+func isDevPlan(_ *reader, _, text string) bool {
+	return devStatus.Get().MatchString(text) && devBlock.Get().MatchString(text)
+}
 
 // devPlan reads milestones and tasks as development plans have them (seed 4, "Dev Plan"): what has a status is a task,
 // with its acceptance as criteria. A command in these is a word like others.
@@ -58,10 +68,15 @@ func (r *reader) devPlan(f Found) (*source, *plan.Plan) {
 	}
 	_, whole := outline.Cut(strings.Join(lines, "\n"))
 	src.keepLines(f.Path, whole)
-	fieldsOf := func(n *outline.Node) map[string]string {
+	var fieldsOf func(n *outline.Node) map[string]string
+	fieldsOf = func(n *outline.Node) map[string]string {
 		fields := map[string]string{}
+		last := "" // a field without a value: what is listed behind it is meant
 		take := func(s string, kid *outline.Node) {
 			m := devField.Get().FindStringSubmatch(strings.TrimSpace(s))
+			if m == nil && last != "" && kid != nil {
+				fields[last] += "\n" + s + "\n" + kid.Below(func(*outline.Node) bool { return false })
+			}
 			if m == nil {
 				return
 			}
@@ -73,8 +88,14 @@ func (r *reader) devPlan(f Found) (*source, *plan.Plan) {
 			if kid != nil {
 				value += "\n" + kid.Below(func(*outline.Node) bool { return false })
 			}
+			last = ""
+			if word == "status" && strings.ContainsAny(value, "/|") { // which words there are
+				return
+			}
 			if _, twice := fields[word]; !twice {
-				fields[word] = strings.TrimSpace(value)
+				if fields[word] = strings.TrimSpace(value); fields[word] == "" {
+					last = word
+				}
 			}
 		}
 		for _, l := range n.Lines {
@@ -83,22 +104,24 @@ func (r *reader) devPlan(f Found) (*source, *plan.Plan) {
 		for _, kid := range n.Kids {
 			if kid.Item {
 				take(kid.Text, kid)
+			} else if status := fieldsOf(kid)["status"]; status != "" && isDevStage(kid, n) {
+				fields["status"] = status // the last one counts
 			}
 		}
 		return fields
 	}
 	l := &listing{reader: r, src: src, file: f.Path}
-	l.isTask = func(n, _ *outline.Node) bool {
+	l.isTask = func(n, above *outline.Node) bool {
 		_, has := fieldsOf(n)["status"]
 		_, accepts := fieldsOf(n)["acceptance"]
 		return (has || accepts) && n.Line > 0 && (n.Item || n.Level > 1 || devTask.Get().MatchString(n.Text)) &&
-			!devField.Get().MatchString(n.Text)
+			!devField.Get().MatchString(n.Text) && !isDevStage(n, above)
 	}
 	l.fill = func(it *item, n *outline.Node) {
 		fields := fieldsOf(n)
 		it.title = bare(n.Text)
 		if m := devID.Get().FindStringSubmatch(it.title); m != nil && m[1] != "" {
-			if it.wish = m[1]; m[2] != "" {
+			if it.wish = m[1]; m[2] != "" && devTask.Get().MatchString(it.title) {
 				it.title = m[2]
 			}
 			if !hasSource(src, m[1]) {

@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"encoding/json"
 	"io/fs"
 	"path"
 	"slices"
@@ -164,7 +163,7 @@ func (r *reader) findFile(file string) []Found {
 	name := r.nameOf(file)
 	head := strings.TrimSpace(text)
 	ext := strings.ToLower(path.Ext(file))
-	if ext == ".jsonl" || ext == ".ndjson" {
+	if (ext == ".jsonl" || ext == ".ndjson") && isBeads(file, head) {
 		return []Found{{formatBeads, file, name}}
 	}
 	if ext == ".json" || strings.HasPrefix(head, "{") || strings.HasPrefix(head, "[{") || head == "[]" {
@@ -189,7 +188,7 @@ func (r *reader) findJSON(file, name, text string) []Found {
 	before := len(r.findings)
 	v, ok := r.jsonText(file, text, 1)
 	if !ok {
-		if line := firstLine(strings.TrimSpace(text)); json.Valid([]byte(line)) && strings.HasPrefix(line, "{") {
+		if isBeads(file, strings.TrimSpace(text)) {
 			r.findings = r.findings[:before]
 			return []Found{{formatBeads, file, name}} // one object a line
 		}

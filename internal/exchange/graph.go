@@ -129,8 +129,7 @@ func (g *graph) parents() {
 		}
 		if at != nil && sound[at] == 0 { // on the path: a circle
 			last := path[len(path)-1]
-			g.find("parent-cycle", last.file, last.line, last.source+" is below itself; taken as a task without a "+
-				"parent",
+			g.circle("parent-cycle", last, last.source+" is below itself; taken as a task without a parent",
 				"parents without a circle", g.chain(path, at))
 			last.parent = ""
 		}
@@ -149,6 +148,15 @@ func (g *graph) parents() {
 			sound[p] = level
 		}
 	}
+}
+
+// circle reports a circle that was broken at an item. Nothing is lost by it where that is done: it waits for nobody.
+func (g *graph) circle(code string, it *item, message, expected, found string) {
+	if it.isDone() {
+		g.note(code, it.file, it.line, message+": "+found)
+		return
+	}
+	g.find(code, it.file, it.line, message, expected, found)
 }
 
 func (g *graph) chain(path []*item, from *item) string {
@@ -206,7 +214,7 @@ func (g *graph) cycles() {
 			if soft {
 				n--
 			} else {
-				g.find("cycle", it.file, it.line,
+				g.circle("cycle", it,
 					it.source+" waits for itself; its dependency on "+dep+" is taken as if it were not there",
 					"dependencies without a circle", s.path)
 			}

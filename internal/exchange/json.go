@@ -131,8 +131,8 @@ func (r *reader) jsonText(name, text string, line int) (value any, ok bool) {
 		m := mended[f.Problem]
 		switch f.Problem {
 		case document.Comment:
-			if !relaxed {
-				r.find(m.code, name, f.Line, m.text, "JSON as RFC 8259 has it", "")
+			if !relaxed { // what it says is said to people, of the file
+				r.note(m.code, name, f.Line, m.text)
 			}
 			relaxed = true
 		case document.DuplicateKey, document.OutOfRange:

@@ -35,7 +35,7 @@ func (r *reader) kiro(f Found) (*source, *plan.Plan) {
 		return nil, nil
 	}
 	together := map[*item]bool{}
-	l := &listing{reader: r, src: src, file: f.Path}
+	l := &listing{reader: r, src: src, file: f.Path, loose: true}
 	l.isTask = func(n, above *outline.Node) bool {
 		return n.Boxed && (kiroID.Get().MatchString(n.Text) || !above.Item)
 	}
@@ -43,9 +43,7 @@ func (r *reader) kiro(f Found) (*source, *plan.Plan) {
 		if m := kiroID.Get().FindStringSubmatch(n.Text); m != nil {
 			it.source, it.wish, it.title = m[1], m[1], bare(m[2])
 		}
-		if before, marked := strings.CutPrefix(it.title, "(P) "); marked || strings.HasSuffix(it.title, " (P)") {
-			it.title, together[it] = strings.TrimSuffix(before, " (P)"), true
-		}
+		together[it] = strings.HasPrefix(it.title, "(P) ") || strings.HasSuffix(it.title, " (P)")
 	}
 	top := l.read(whole, nil)
 	if h := whole.Heading(); h != nil && h.Level == 1 {

@@ -24,6 +24,7 @@ type listing struct {
 	isTask func(n, above *outline.Node) bool
 	gather func(n *outline.Node) bool // whether an item without a task of its own gathers those below it
 	flat   int                        // headings below this level gather nothing; 0 for no such level
+	loose  bool                       // a heading that all tasks stand below gathers nothing
 	fill   func(it *item, n *outline.Node)
 
 	tasked map[*outline.Node]bool
@@ -68,19 +69,20 @@ func (l *listing) read(whole *outline.Node, above *item) (rest string) {
 		l.tasked[n] = has
 		return has
 	}
-	tops := 0
-	for _, kid := range whole.Kids {
-		if mark(kid, whole) && !kid.Item && kid.Level == 1 {
-			tops++
-		}
-	}
-	l.below(whole, above, tops > 1)
+	mark(whole, whole)
+	l.below(whole, above)
 	return whole.Below(l.isMade)
 }
 
 func (l *listing) isMade(n *outline.Node) bool { return l.made[n] != nil }
 
-func (l *listing) below(n *outline.Node, above *item, grouped bool) {
+func (l *listing) below(n *outline.Node, above *item) {
+	tasked := 0
+	for _, kid := range n.Kids {
+		if l.tasked[kid] {
+			tasked++
+		}
+	}
 	for _, kid := range n.Kids {
 		if !l.tasked[kid] {
 			continue
@@ -91,7 +93,7 @@ func (l *listing) below(n *outline.Node, above *item, grouped bool) {
 			to = l.add(kid, above, "line")
 			l.fill(to, kid)
 			l.tellApart(to)
-		case !kid.Item && (kid.Level > 1 || grouped) && (l.flat == 0 || kid.Level <= l.flat),
+		case !kid.Item && (tasked > 1 || kid.Level > 1 && !(l.loose && above == nil)) && (l.flat == 0 || kid.Level <= l.flat),
 			kid.Item && l.gather != nil && l.gather(kid):
 			to = l.add(kid, above, "section")
 			to.heading = true
@@ -100,7 +102,7 @@ func (l *listing) below(n *outline.Node, above *item, grouped bool) {
 				l.fill(to, kid)
 			}
 		}
-		l.below(kid, to, grouped)
+		l.below(kid, to)
 		if to != above {
 			to.text = kid.Below(l.isMade)
 			if to.files == nil && !to.heading {

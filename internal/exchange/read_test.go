@@ -75,7 +75,7 @@ func TestReadFormats(t *testing.T) {
 				"PHASE-3 Phase 3: User Story 2 - Share GOAL after PHASE-1", "T-005 Node.js/Express.js link in PHASE-3 changes **",
 				"PHASE-4 Phase 4: Polish GOAL after PHASE-1, PHASE-2, PHASE-3", "T-006 Docs in PHASE-4 changes **")},
 		{"kiro", ".kiro/specs/a/requirements.md", map[string]string{".kiro/specs/a/tasks.md": lines("# Implementation Plan", "",
-			"- [ ] 1. Form", "- [x] 1.1 Fields", "  - in src/form.ts", "- [ ]* 1.2 Check", "  - _Requirements: 1.2, 2_",
+			"## Tasks", "In this order.", "- [ ] 1. Form", "- [x] 1.1 Fields", "  - in src/form.ts", "- [ ]* 1.2 Check", "  - _Requirements: 1.2, 2_",
 			"- [-] 2. Page"), ".kiro/specs/a/requirements.md": lines("### Requirement 1: In", "#### Acceptance Criteria",
 			"1. a", "2. WHEN x THEN y", "### Requirement 2: Out")},
 			lines("IMPL-1 Form GOAL", "IMPL-1.1 Fields in IMPL-1 changes src/form.ts was x",
@@ -87,13 +87,16 @@ func TestReadFormats(t *testing.T) {
 				"IMPL-2 Docs GOAL after IMPL-1", "IMPL-2.1 Say in IMPL-2 changes **", "IMPL-2.2 loose in IMPL-2 after IMPL-2.1 changes **")},
 		{"task-master", ".taskmaster", map[string]string{".taskmaster/tasks/tasks.json": `{"master": {"tasks": [
 			{"id": 1, "title": "Set up", "status": "done", "testStrategy": "run \"make x\"", "subtasks": [{"id": 1, "title": "A", "status": "done"}, {"id": 2, "title": "B", "status": "cancelled", "dependencies": [1]}]},
-			{"id": 2, "title": "Serve", "status": "odd", "dependencies": [1, "1.2"], "testStrategy": "It answers."}]}}`},
+			{"id": 2, "title": "Serve", "status": "odd", "dependencies": [1, "1.2"], "testStrategy": "It answers."},
+			{"id": 3, "title": "Tell", "subtasks": [{"id": 1, "title": "Who", "dependencies": [2]}]}]}}`},
 			lines("IMPL-1 Set up GOAL", "IMPL-1.1 A in IMPL-1 changes ** was done", "IMPL-1.2 B in IMPL-1 after IMPL-1.1 changes ** was cancelled",
-				`IMPL-2 Serve after IMPL-1, IMPL-1.2 changes ** wants "It answers."`)},
+				`IMPL-2 Serve after IMPL-1, IMPL-1.2 changes ** wants "It answers."`, "IMPL-3 Tell GOAL",
+				"IMPL-3.1 Who in IMPL-3 after IMPL-2 changes **")},
 		{"backlog", "backlog", map[string]string{"backlog/config.yml": "x: y\n", "backlog/milestones/m-1 - One.md": "---\nid: m-1\ntitle: One\n---\n",
-			"backlog/tasks/task-1 - a.md": "---\nid: TASK-1\ntitle: 'A: b'\nstatus: Done\nmilestone: m-1\n---\n\n## Description\n\nDo it.\n",
+			"backlog/tasks/task-1 - a.md":         "---\nid: TASK-1\ntitle: 'A: b'\nstatus: Done\nmilestone: m-1\n---\n\n## Description\n\nDo it.\n",
+			"backlog/tasks/task-1.5 - Old-one.md": "# Old\n\nWords.\n", "backlog/tasks/task-1.6 - n.md": "---\nid: doc-1\n---\nA note.\n",
 			"backlog/tasks/task-2 - b.md": "---\nid: TASK-2\ntitle: B\nstatus: To Do\ndependencies:\n  - task-1\n---\n## Acceptance Criteria\n- [ ] #1 It is b\n"},
-			lines("TASK-1 A: b in M-1 changes ** was Done", `TASK-2 B after TASK-1 changes ** wants "It is b"`, "M-1 One GOAL")},
+			lines("TASK-1 A: b in M-1 changes ** was Done", "TASK-1.5 Old one changes **", `TASK-2 B after TASK-1 changes ** wants "It is b"`, "M-1 One GOAL")},
 		{"beads", "issues.jsonl", map[string]string{"issues.jsonl": lines(`{"id":"b-1","title":"E","status":"open","issue_type":"epic"}`,
 			`{"id":"b-1.1","title":"A","status":"closed","issue_type":"task","acceptance_criteria":"- it is a"}`,
 			`{"id":"b-1.2","title":"B","status":"open","issue_type":"task","dependencies":[{"issue_id":"b-1.2","depends_on_id":"b-1.1","type":"blocks"}]}`)},
@@ -104,9 +107,11 @@ func TestReadFormats(t *testing.T) {
 			"- just words", "## Nothing", "- words")},
 			lines("IMPL-1 Server GOAL", "IMPL-1.1 port GOAL in IMPL-1", "IMPL-1.1.1 pipe in IMPL-1.1 changes ** was x")},
 		{"dev-plan", "p.md", map[string]string{"p.md": lines("# P", "## Milestone M1: Parser", "### M1-T1: Read", "- status: VERIFIED",
-			"- acceptance: `go test ./...` exits 0", "- evidence: r", "M1-T2: Write", "- **状态**：TODO", "- 验收：", "  - it writes", "- depends on: M1-T1")},
+			"- acceptance: `go test ./...` exits 0", "- evidence: r", "M1-T2: Write", "- **状态**：TODO", "- 验收：", "  - it writes", "- depends on: M1-T1", "### M1-T3: Test", "- acceptance:", "- it runs", "- evidence:", "#### Run", "- status: DOING", "#### Review",
+			"- status: DONE", "## Rules", "- status: TODO / DONE", "## Milestone M2: Later", "- status: TODO")},
 			lines("M-1 Milestone M1: Parser GOAL", "M1-T-1 Read in M-1 changes ** wants \"`go test ./...` exits 0\" was VERIFIED",
-				`M1-T-2 Write in M-1 after M1-T-1 changes ** wants "it writes"`)},
+				`M1-T-2 Write in M-1 after M1-T-1 changes ** wants "it writes"`,
+				`M1-T-3 Test in M-1 changes ** wants "it runs" was DONE`, "M-2 Milestone M2: Later changes **")},
 		{"ccw", ".", map[string]string{".workflow/WFS-a/.task/IMPL-1.json": `{"id": "IMPL-1", "title": "A", "status": "completed"}`,
 			".workflow/WFS-a/.task/IMPL-2.json": `{"title": "B", "context": {"depends_on": ["IMPL-1"], "acceptance": ["b"]}, "flow_control": {"pre_analysis": [{"step": "s", "command": "touch pwned"}], "target_files": ["src/b.go:f:1-2"]}}`},
 			lines("IMPL-1 A changes ** was completed", `IMPL-2 B after IMPL-1 changes src/b.go wants "b"`)},
@@ -208,6 +213,39 @@ func TestSpecIsNoTaskList(t *testing.T) {
 			if f.Path != ".kiro/specs/x/tasks.md" {
 				t.Errorf("%s: found %v", path, found)
 			}
+		}
+	}
+}
+
+// What only looks like a plan is none: boxes in code, a report with a status, a list that beads keeps beside its issues.
+func TestFindNothing(t *testing.T) {
+	for name, text := range map[string]string{
+		"how.md":             lines("# How", "```md", "- [ ] a box", "```"),
+		"report.md":          lines("# Checked", "## Server", "Status: VERIFIED", "Evidence: a log"),
+		"interactions.jsonl": lines(`{"id": "int-1", "kind": "field_change"}`, `{"id": "int-2", "kind": "field_change"}`),
+	} {
+		if found, findings := Find(sample(map[string]string{name: text}), name); len(found) > 0 || len(findings) != 1 {
+			t.Errorf("%s: found %v, %v", name, found, findings)
+		}
+	}
+}
+
+// What is to be done is the text of a task, wherever its author put it: in steps, behind a title that is too long.
+func TestWholeText(t *testing.T) {
+	long := strings.Repeat("word ", 60) + "end"
+	fsys := sample(map[string]string{
+		"specs/1/tasks.md": lines("# Tasks", "", "- [ ] T001 "+long),
+		".workflow/WFS-a/.task/IMPL-1.json": `{"id": "IMPL-1", "title": "A", "implementation": [{"step": 1, "title": "Cut",
+			"changes": ["a.go: x", "b.go: y"], "command": "rm -rf /"}], "risks": "None."}`,
+	})
+	for dir, want := range map[string]string{
+		"specs":     long,
+		".workflow": "implementation: - Cut\n  changes: \n    - a.go: x\n    - b.go: y\n\nrisks: None.",
+	} {
+		found, _ := Find(fsys, dir)
+		i := Read(fsys, found[0], Options{})
+		if got := i.Plan.Tasks[1].Description; got != want || len(i.Homeless) > 0 {
+			t.Errorf("%s: %q, homeless %v", dir, got, i.Homeless)
 		}
 	}
 }

@@ -54,6 +54,20 @@ func (r *reader) taskMaster(f Found) (*source, *plan.Plan) {
 		}
 		r.taskMasterTask(f.Path, doc, "", fmt.Sprintf("tasks[%d]", i), src, 0)
 	}
+	known := map[string]bool{}
+	for _, it := range src.items {
+		known[it.source] = true
+	}
+	for _, it := range src.items {
+		var deps []string
+		for _, d := range it.deps {
+			if sister := it.parent + "." + d; it.parent != "" && known[sister] {
+				d = sister // subtasks name their sisters by number
+			}
+			deps = appendNew(deps, d)
+		}
+		it.deps = deps
+	}
 	return src, nil
 }
 
@@ -61,8 +75,8 @@ func (r *reader) taskMaster(f Found) (*source, *plan.Plan) {
 func (r *reader) taskMasterTask(file string, doc *object, parent, at string, src *source, depth int) {
 	id := strings.TrimSpace(doc.str("id"))
 	if id == "" {
-		r.find("missing-field", file, doc.line, at+" has no id; left out", `"id": 1`, "nothing")
-		return
+		r.note("missing-field", file, doc.line, at+" has no id; named after its place")
+		id = at
 	}
 	if parent != "" && !strings.HasPrefix(id, parent+".") {
 		id = parent + "." + id
@@ -82,13 +96,11 @@ func (r *reader) taskMasterTask(file string, doc *object, parent, at string, src
 			parts = append(parts, s)
 		}
 	}
-	it.text = strings.Join(parts, "\n\n")
-	for _, d := range refs(doc.get("dependencies")) {
-		if parent != "" && !strings.Contains(d, ".") {
-			d = parent + "." + d // subtasks name their sisters by number
-		}
-		it.deps = appendNew(it.deps, d)
+	if list := texts(doc.get("implementation")); len(list) > 0 {
+		parts = append(parts, "- "+strings.Join(list, "\n- "))
 	}
+	it.text = strings.Join(parts, "\n\n")
+	it.deps = refs(doc.get("dependencies"))
 	for _, key := range []string{"testStrategy", "test_strategy"} { // in prose, whole
 		if text := strings.TrimSpace(doc.str(key)); text != "" {
 			it.criteria = append(it.criteria, text)

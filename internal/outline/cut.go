@@ -73,7 +73,8 @@ func (c *cutter) line(no int, line string) {
 	opened := fence.Get().FindStringSubmatch(line)
 	switch {
 	case c.closing != "":
-		if m := fence.Get().FindStringSubmatch(line); m != nil && strings.HasPrefix(m[1], c.closing) {
+		if m := fence.Get().FindStringSubmatch(line); m != nil && strings.HasPrefix(m[1], c.closing) &&
+			strings.HasSuffix(line, m[1]) { // what names a language begins code
 			c.closing = ""
 		}
 		c.add(no, line)
@@ -137,7 +138,7 @@ func (c *cutter) item(n *Node) {
 	if m := boxMark.Get().FindStringSubmatch(n.Text); m != nil {
 		n.Boxed, n.Box, n.Text = true, m[1], strings.TrimSpace(m[3])
 	}
-	for len(c.items) > 0 && c.items[len(c.items)-1].indent >= n.indent {
+	for len(c.items) > 0 && c.items[len(c.items)-1].indent+1 >= n.indent { // one column more is the same level
 		c.items = c.items[:len(c.items)-1]
 	}
 	above := c.heads[len(c.heads)-1]

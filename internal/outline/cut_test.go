@@ -38,15 +38,16 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// Boxes and headings in code and comments are words; what is indented belongs to its item.
+// Boxes and headings in code and comments are words; what is indented by more than one column belongs to its item; what
+// names a language does not end code.
 func TestCut(t *testing.T) {
-	_, whole := Cut("# T\n\n- [x] one\n  more\n  - [ ]* two\n\n```\n- [ ] no\n```\n<!--\n- [ ] no\n-->\n")
+	_, whole := Cut("# T\n\n- [x] one\n  more\n  - [ ]* two\n\n```\n- [ ] no\n```go\n- [ ] no\n```\n<!--\n- [ ] no\n-->\n - [ ] three\n- [ ] four\n")
 	var got []string
 	whole.Walk(func(n, _ *Node) bool {
 		got = append(got, n.Box+"|"+n.Text)
 		return true
 	})
-	if s := strings.Join(got, " "); s != "|T x|one  |two" {
+	if s := strings.Join(got, " "); s != "|T x|one  |two  |three  |four" {
 		t.Errorf("%q", s)
 	}
 	if s := whole.Kids[0].Kids[0].Below(func(n *Node) bool { return n.Item }); s != "more" {
