@@ -160,7 +160,8 @@ func countOf(p *plan.Plan, withEdges bool) count {
 		if withEdges {
 			c.edges += len(t.DependsOn)
 		}
-		if m, _ := t.Meta["imported"].(map[string]any); isDone(fmt.Sprint(m["status"])) {
+		m, _ := t.Meta["imported"].(map[string]any)
+		if t.DoneElsewhere != "" || t.NodeType == plan.Goal && isDone(fmt.Sprint(m["status"])) {
 			c.done++
 		}
 	}

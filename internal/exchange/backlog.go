@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"gitwf/internal/outline"
@@ -51,6 +52,11 @@ func (r *reader) backlog(f Found) (*source, *plan.Plan) {
 	default:
 		files = r.backlogFiles(f.Path)
 	}
+	if file := path.Join(f.Path, "config.yml"); r.has(file) {
+		if text, ok := r.read(file); ok {
+			src.name = firstText(r.front([]outline.Line{{Text: text}}).get("project_name"), f.Name)
+		}
+	}
 	names := r.milestones(path.Join(f.Path, "milestones"))
 	for _, file := range files {
 		before := len(src.lines)
@@ -69,6 +75,7 @@ func (r *reader) backlog(f Found) (*source, *plan.Plan) {
 		}
 		src.items = append(src.items, r.backlogTask(file, doc, whole))
 	}
+	slices.SortStableFunc(src.items, func(a, b *item) int { return compareIDs(a.source, b.source) })
 	if len(src.items) == 1 && r.has(f.Path) {
 		src.name = src.items[0].title
 	}

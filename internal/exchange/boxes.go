@@ -41,7 +41,7 @@ func (r *reader) boxes(f Found) (*source, *plan.Plan) {
 // boxTasks makes items of the boxes of a text, which is one value of a document on the given line, or a file. above is
 // what they are a part of.
 func (r *reader) boxTasks(src *source, file string, line int, whole *outline.Node, above *item) (rest string) {
-	l := &listing{reader: r, src: src, file: file, line: line,
+	l := &listing{reader: r, src: src, file: file, line: line, loose: true,
 		isTask: func(n, _ *outline.Node) bool { return n.Boxed },
 		gather: func(n *outline.Node) bool { return n.Text != "" },
 		fill: func(it *item, n *outline.Node) {

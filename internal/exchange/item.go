@@ -72,15 +72,12 @@ var stateWords = map[string]state{
 
 // stateOf returns the state that a word means.
 func stateOf(word string) state {
-	w := strings.Trim(strings.ToLower(word), " \t*_`○◯◒●✔✓✅🔄⏳.()[]")
-	if s, ok := stateWords[w]; ok {
-		return s
-	}
-	if s, ok := stateWords[strings.NewReplacer("_", " ", "-", " ").Replace(w)]; ok {
-		return s
-	}
-	if s, ok := stateWords[strings.TrimSpace(strings.ToLower(word))]; ok {
-		return s
+	word = strings.TrimSpace(strings.ToLower(word))
+	w := strings.Trim(word, " \t*_`○◯◒●✔✓✅🔄⏳.()[]")
+	for _, w := range []string{word, w, strings.NewReplacer("_", " ", "-", " ").Replace(w)} {
+		if s, ok := stateWords[w]; ok {
+			return s
+		}
 	}
 	return unknown
 }

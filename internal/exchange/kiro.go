@@ -47,8 +47,7 @@ func (r *reader) kiro(f Found) (*source, *plan.Plan) {
 	}
 	top := l.read(whole, nil)
 	if h := whole.Heading(); h != nil && h.Level == 1 {
-		if title := listTitle.Get().ReplaceAllString(bare(h.Text), ""); title != "" &&
-			!strings.EqualFold(title, "implementation plan") {
+		if title := listTitle.Get().ReplaceAllString(bare(h.Text), ""); title != "" {
 			src.name = title
 		}
 	}
