@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -39,7 +40,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, again s
 	}
 	s := d.After
 	if s == nil {
-		d.Plan.PlanID = plan.NewID(d.Plan.Title, 1)
+		d.Plan.PlanID = cmp.Or(d.Plan.PlanID, plan.NewID(d.Plan.Title, 1)) // a session's own
 		s = plan.Derive(d.Plan, plan.Records{}, nil, e.now())
 	}
 	doc := struct {
