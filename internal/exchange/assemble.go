@@ -200,8 +200,7 @@ func (a *assembler) task(it *item) *plan.Task {
 	}
 	if stateOf(it.word) == unknown {
 		a.note("unknown-status", it.file, it.line, fmt.Sprintf("%s has the status %q, which nobody here knows; "+
-			"taken as open",
-			it.source, it.word))
+			"taken as open", it.source, it.word))
 	}
 	t.EstimatedPersonDays = it.days
 	a.complete(it, t, text)

@@ -146,8 +146,8 @@ func ccwText(doc, context *object) string {
 	add("", context.get("objective"))
 	add("Requirements:\n", context.get("requirements"))
 	add("", doc.object("flow_control").get("implementation_approach"))
-	for _, key := range []string{"implementation", "implementation_steps", "implementation_notes", "subtasks", "rationale",
-		"test", "risks", "read_first", "reference", "scope"} {
+	for _, key := range []string{"implementation", "implementation_steps", "implementation_notes", "subtasks",
+		"rationale", "test", "risks", "read_first", "reference", "scope"} {
 		add(key+": ", doc.get(key))
 	}
 	return strings.Join(parts, "\n\n")
@@ -169,7 +169,6 @@ func wordsIn(v any) string {
 		for _, item := range v {
 			add("- ", item)
 		}
-		return strings.Join(lines, "\n")
 	case *object:
 		first := []string{"title", "task_description", "description"}
 		for _, key := range first {
@@ -180,7 +179,8 @@ func wordsIn(v any) string {
 				add(key+": ", v.get(key))
 			}
 		}
-		return strings.Join(lines, "\n")
+	default:
+		return textOf(v)
 	}
-	return textOf(v)
+	return strings.Join(lines, "\n")
 }

@@ -24,8 +24,7 @@ func newGraph(r *reader, items []*item) *graph {
 	for _, it := range items {
 		if len(g.items) == maxItems {
 			r.find("too-many", it.file, it.line, "has too many tasks; the rest is left out",
-				fmt.Sprintf("at most %d", maxItems),
-				fmt.Sprint(len(items)))
+				fmt.Sprintf("at most %d", maxItems), fmt.Sprint(len(items)))
 			break
 		}
 		key := strings.ToLower(it.source)
@@ -97,14 +96,12 @@ func (g *graph) references() {
 		for _, d := range it.deps {
 			if g.doubled[strings.ToLower(d)] && !slices.Contains(it.soft, d) {
 				g.find("duplicate-id", it.file, it.line, it.source+" depends on an id that several tasks have",
-					"an id of its own",
-					d)
+					"an id of its own", d)
 			}
 			switch {
 			case slices.Contains(deps, d):
 			case d == it.source:
-				g.find("cycle", it.file, it.line, it.source+" depends on itself; taken as if it did not",
-					"another task", d)
+				g.circle("cycle", it, it.source+" depends on itself; taken as if it did not", "another task", d)
 			case g.by[d] == nil:
 				report(it, "unknown-dependency", "depends on a task that is not there; taken as if it did not", d)
 			default:
@@ -141,8 +138,7 @@ func (g *graph) parents() {
 			}
 			if level > maxLevels {
 				g.note("too-deep", p.file, p.line, fmt.Sprintf("%s is more than %d levels deep; taken as a task "+
-					"without a parent",
-					p.source, maxLevels))
+					"without a parent", p.source, maxLevels))
 				p.parent, level = "", 1
 			}
 			sound[p] = level

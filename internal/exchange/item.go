@@ -53,20 +53,16 @@ const (
 )
 
 var stateWords = map[string]state{
-	"completed": over, "complete": over, "done": over, "closed": over, "verified": over, "finished": over,
-	"resolved": over,
-	"x":        over, "✓": over, "✔": over, "✅": over, "approved": over, "merged": over, "validated": over,
-	"shipped": over,
-	"已完成":     over, "完成": over,
-	"cancelled": over, "canceled": over, "wontfix": over, "won't do": over, "skipped": over, "obsolete": over,
-	"not_planned": over, "archived": over, "tombstone": over, "rejected": over, "已取消": over,
+	"completed": over, "complete": over, "done": over, "closed": over, "verified": over, "finished": over, "x": over,
+	"resolved": over, "✓": over, "✔": over, "✅": over, "approved": over, "merged": over, "validated": over,
+	"shipped": over, "cancelled": over, "canceled": over, "wontfix": over, "won't do": over, "skipped": over,
+	"obsolete": over, "not_planned": over, "archived": over, "tombstone": over, "rejected": over,
+	"已完成": over, "完成": over, "已取消": over,
 	"": todo, "todo": todo, "to do": todo, "open": todo, "pending": todo, "backlog": todo, "ready": todo,
-	"planned":     todo,
-	"not started": todo, "deferred": todo, "on hold": todo, "blocked": todo, "failed": todo, "draft": todo, "new": todo,
-	"active": todo, "in progress": todo, "inprogress": todo, "doing": todo, "wip": todo, "review": todo,
-	"in review": todo,
-	"started":   todo, "hooked": todo, "container": todo, "pinned": todo, "icebox": todo,
-	"待办": todo, "进行中": todo,
+	"planned": todo, "not started": todo, "deferred": todo, "on hold": todo, "blocked": todo, "failed": todo,
+	"draft": todo, "new": todo, "active": todo, "in progress": todo, "inprogress": todo, "doing": todo, "wip": todo,
+	"review": todo, "in review": todo, "started": todo, "hooked": todo, "container": todo, "pinned": todo,
+	"icebox": todo, "待办": todo, "进行中": todo,
 	"~": todo, "/": todo, ">": todo, "-": todo, "!": todo, "?": todo, ".": todo, "*": todo,
 }
 

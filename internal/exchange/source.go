@@ -46,8 +46,7 @@ func (r *reader) find(code, file string, line int, message, expected, found stri
 		return
 	}
 	r.findings = append(r.findings, plan.Finding{Code: code, File: file, Line: line, Message: message,
-		Expected: expected,
-		Found:    clipText(plain.Line(found), 120)})
+		Expected: expected, Found: clipText(plain.Line(found), 120)})
 }
 
 func (r *reader) note(code, file string, line int, message string) {

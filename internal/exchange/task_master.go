@@ -59,14 +59,11 @@ func (r *reader) taskMaster(f Found) (*source, *plan.Plan) {
 		known[it.source] = true
 	}
 	for _, it := range src.items {
-		var deps []string
-		for _, d := range it.deps {
+		for i, d := range it.deps {
 			if sister := it.parent + "." + d; it.parent != "" && known[sister] {
-				d = sister // subtasks name their sisters by number
+				it.deps[i] = sister // subtasks name their sisters by number
 			}
-			deps = appendNew(deps, d)
 		}
-		it.deps = deps
 	}
 	return src, nil
 }
@@ -85,8 +82,7 @@ func (r *reader) taskMasterTask(file string, doc *object, parent, at string, src
 		r.note("missing-field", file, doc.line, at+" has no title")
 	}
 	it := &item{
-		source: id, wish: id, parent: parent, file: file, line: doc.line, title: doc.str("title"),
-		word: doc.str("status"),
+		source: id, wish: id, parent: parent, file: file, line: doc.line, title: doc.str("title"), word: doc.str("status"),
 		fields: doc.without("subtasks", "id", "title", "description", "details", "status", "dependencies",
 			"testStrategy"),
 	}

@@ -88,10 +88,8 @@ func CSV(s Snapshot) ([]byte, error) {
 	w := csv.NewWriter(&b)
 	rows := [][]string{{
 		"task_id", "parent_task_id", "node_type", "title", "status", "reason", "depends_on", "estimated_person_days",
-		"agent",
-		"deliverable",
-		"acceptance_criteria", "active_artifact_id", "approved_artifact_id", "verdict", "imported_id",
-		"imported_status",
+		"agent", "deliverable", "acceptance_criteria", "active_artifact_id", "approved_artifact_id", "verdict",
+		"imported_id", "imported_status",
 	}}
 	for _, l := range s.lines() {
 		estimate := ""
@@ -105,11 +103,9 @@ func CSV(s Snapshot) ([]byte, error) {
 		from := imported(l.task)
 		rows = append(rows, []string{
 			string(l.ID), string(l.Parent), string(l.NodeType), l.Title, string(l.Status), l.Reason,
-			joined(l.DependsOn),
-			estimate, l.task.Agent,
-			strings.Join(deliverables(l.task), "\n"), strings.Join(criteria, "\n"), l.Active, l.Approved,
-			string(l.Verdict),
-			textOf(from["id"]), textOf(from["status"]),
+			joined(l.DependsOn), estimate, l.task.Agent, strings.Join(deliverables(l.task), "\n"),
+			strings.Join(criteria, "\n"), l.Active, l.Approved, string(l.Verdict), textOf(from["id"]),
+			textOf(from["status"]),
 		})
 	}
 	for _, row := range rows {
