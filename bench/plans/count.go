@@ -242,7 +242,7 @@ func issues(data []byte) count {
 
 var (
 	devTask   = regexp.MustCompile(`^(?:#+ )?[*_]*(?:Milestone )?[A-Z]+-?\d+(?:-[A-Z]?\d+)?\b.*[:：]`)
-	devStatus = regexp.MustCompile(`^\W*(?:status|状态)\W*[:：]\W*([A-Z]+)`)
+	devStatus = regexp.MustCompile(`^\W*(?i:status|状态)\W*[:：]\W*([A-Z]+)`)
 )
 
 // devPlan counts the blocks that begin with an id and have a status; the last one of a block counts.

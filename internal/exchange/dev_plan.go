@@ -13,7 +13,8 @@ var (
 		`|BLOCKED|DONE|VERIFIED)\b`)
 	devField = pattern.Compile(`(?i)^[*_]*(status|状态|acceptance(?: criteria)?|验收(?:标准)?|evidence|证据|depends(?: on)?` +
 		`|dependencies|依赖|estimate|估算|effort|deliverables?|files|交付物)[*_]*\s*[:：]\s*[*_]*\s*(.*)$`)
-	devTask  = pattern.Compile(`^[*_]*(?:[A-Z]+[0-9]+(?:[-.][A-Z]?[0-9]+)*|(?i:task|任务)\s*[A-Za-z]?[\d.-]+)[*_]*\s*[:：—–-]`)
+	devTask = pattern.Compile(`^[*_]*(?:[A-Z]+[0-9]+(?:[-.][A-Z]?[0-9]+)*|(?i:task|任务)\s*[A-Za-z]?[\d.-]+)` +
+		`[*_]*\s*[:：—–-]`)
 	devBlock = pattern.Compile(`(?m)^(?:#{1,6} )?[*_]*(?:[A-Z]+-?[0-9]+(?:[-.][A-Z]?[0-9]+)*[*_]*\s*[:：—–-]|(?i:task` +
 		`|任务)\s*[A-Za-z]?[\d.-]+)|(?i:^\W*(?:acceptance(?: criteria)?|验收(?:标准)?)[*_]*\s*[:：])`)
 	devID = pattern.Compile(`^(?i:milestone|phase|task|stage|里程碑|阶段` +

@@ -93,7 +93,8 @@ func (l *listing) below(n *outline.Node, above *item) {
 			to = l.add(kid, above, "line")
 			l.fill(to, kid)
 			l.tellApart(to)
-		case !kid.Item && (tasked > 1 || kid.Level > 1 && !(l.loose && above == nil)) && (l.flat == 0 || kid.Level <= l.flat),
+		case !kid.Item && (tasked > 1 || kid.Level > 1 && !(l.loose && above == nil)) &&
+			(l.flat == 0 || kid.Level <= l.flat),
 			kid.Item && l.gather != nil && l.gather(kid):
 			to = l.add(kid, above, "section")
 			to.heading = true

@@ -82,7 +82,8 @@ func (r *reader) taskMasterTask(file string, doc *object, parent, at string, src
 		r.note("missing-field", file, doc.line, at+" has no title")
 	}
 	it := &item{
-		source: id, wish: id, parent: parent, file: file, line: doc.line, title: doc.str("title"), word: doc.str("status"),
+		source: id, wish: id, parent: parent, file: file, line: doc.line, title: doc.str("title"),
+		word: doc.str("status"),
 		fields: doc.without("subtasks", "id", "title", "description", "details", "status", "dependencies",
 			"testStrategy"),
 	}
