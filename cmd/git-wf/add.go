@@ -17,29 +17,8 @@ import (
 	"gitwf/internal/plandoc"
 )
 
-func (e *env) addCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "add",
-		Usage:     "add one task to the active plan",
-		ArgsUsage: "WHAT...",
-		Flags: []cli.Flag{
-			textFlag("deliverable,d", "the `FILE` that it makes", ""),
-			listFlag("path", "a `PATH` or pattern that it may change in the repository"),
-			listFlag("criterion,c", "what must be true of it, for the reviewer"),
-			listFlag("check", "a command `LINE` that must exit with 0 on it, trusted on this machine"),
-			listFlag("depends", "a `TASK` whose result it needs"),
-			&cli.Float64Flag{Name: "days", Usage: "the estimate in person-`DAYS`", DefaultText: "by rule"},
-			textFlag("run",
-				"the command `LINE` that makes it, trusted on this machine; else an agent or a person does", ""),
-			boolFlag("dry-run,n", "show the graph and the findings; write nothing"),
-			planFlag(), jsonFlag(), messageFlag("why"),
-		},
-		Action: e.onPlan(wholePlan, e.add),
-	}
-}
-
-func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	eng, person, err := e.asPerson(c, store)
+func (e *env) add(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	person, err := eng.Store.Person(c.Context)
 	if err != nil {
 		return err
 	}
@@ -108,7 +87,7 @@ func (e *env) add(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot
 		if c.Bool("dry-run") || plandoc.ReviewPlan(d.Plan, weights.Days).Verdict != plan.Approved { // it has no file
 			err = e.dryRun(c, eng, d, again)
 		} else {
-			err = e.handInDraft(c, store, eng, snap.ID, r, d, again)
+			err = e.handInDraft(c, eng, snap.ID, r, d, again)
 		}
 	}
 	var fs plan.Findings

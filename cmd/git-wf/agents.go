@@ -19,35 +19,21 @@ import (
 
 func (e *env) agentsCommand() *cli.Command {
 	list := e.onStore(e.listAgents)
-	return &cli.Command{
-		Name:   "agents",
-		Usage:  "list the agents of this machine, which are usable, and why not",
-		Flags:  []cli.Flag{jsonFlag()},
-		Action: list,
-		Subcommands: []*cli.Command{{
-			Name:   "list",
-			Usage:  "list the agents of this machine, which are usable, and why not",
-			Flags:  []cli.Flag{jsonFlag()},
-			Action: list,
-		}, {
-			Name:   "roles",
-			Usage:  "list who takes which role of a plan here, and what to set where nobody does",
-			Flags:  []cli.Flag{planFlag(), jsonFlag()},
-			Action: e.onPlan(warmPlan, e.listRoles),
-		}, {
-			Name:  "schema",
-			Usage: "print the JSON Schema of what an agent replies",
-			Action: func(*cli.Context) error {
-				_, err := e.stdout.Write(contract.Schema())
-				return err
-			},
-		}, {
-			Name:      "test",
-			Usage:     "make one real round trip to an agent",
-			ArgsUsage: "AGENT",
-			Flags:     []cli.Flag{jsonFlag()},
-			Action:    e.onStore(e.testAgent),
-		}},
+	const about = "list the agents of this machine, which are usable, and why not"
+	agents := parent("agents", about, command("list", about, list, jsonFlag()),
+		command("roles", "list who takes which role of a plan here, and what to set where nobody does",
+			e.onEnginePlan(warmPlan, e.listRoles), planFlag(), jsonFlag()),
+		command("schema", "print the JSON Schema of what an agent replies", e.printSchema(contract.Schema)),
+		command("test AGENT", "make one real round trip to an agent", e.onStore(e.testAgent), jsonFlag()))
+	agents.Action, agents.Flags = list, []cli.Flag{jsonFlag()}
+	return agents
+}
+
+// printSchema is the action of a command that prints a JSON Schema.
+func (e *env) printSchema(schema func() []byte) cli.ActionFunc {
+	return func(*cli.Context) error {
+		_, err := e.stdout.Write(schema())
+		return err
 	}
 }
 

@@ -15,11 +15,7 @@ import (
 	"gitwf/internal/terminal"
 )
 
-func (e *env) listRoles(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
+func (e *env) listRoles(_ *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
 	parts := eng.Parts(snap.State())
 	return e.out(orEmpty(parts), func(w io.Writer) {
 		if len(parts) == 0 {

@@ -19,29 +19,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) answerCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "answer",
-		Usage:     "answer what a task asks, or hand in what it requires",
-		ArgsUsage: "TASK [TEXT...]",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			textFlag("question", "the `QUESTION` to answer, such as q2", "the first open one"),
-			textFlag("option", "the `ID` of the option that is chosen", ""),
-			listFlag("file,f", "a `FILE` to hand in"),
-			textFlag("for", "the `NAME` of the input that they are for", "the only one that takes them all"),
-		},
-		Action: e.onTask(wholePlan, e.answer),
-	}
-}
-
-func (e *env) answer(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *env) answer(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	t = snap.State().Subject(t.TaskID)
-	person, err := store.Person(c.Context)
-	if err != nil {
-		return err
-	}
-	eng, err := e.engine(c, store)
+	person, err := eng.Store.Person(c.Context)
 	if err != nil {
 		return err
 	}

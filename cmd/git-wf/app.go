@@ -42,40 +42,6 @@ func (e *env) run(ctx context.Context, args []string) int {
 	return e.fail(err)
 }
 
-// group is what the help lists together.
-type group struct {
-	purpose  string
-	commands []*cli.Command
-}
-
-func (e *env) groups() []group {
-	return []group{
-		{"plan the work", []*cli.Command{
-			e.planCommand(), e.addCommand(), e.workflowCommand(), e.splitCommand(), e.plansCommand(), e.switchCommand(),
-		}},
-		{"do the work", []*cli.Command{
-			e.doCommand(), e.runCommand(), e.nextCommand(), e.startCommand(), e.submitCommand(),
-			e.answerCommand(), e.noteCommand(), e.promptCommand(), e.trustCommand(),
-			e.pauseCommand(), e.resumeCommand(),
-		}},
-		{"look at it", []*cli.Command{
-			e.inboxCommand(), e.statusCommand(), e.showCommand(), e.diffCommand(), e.whyCommand(),
-			e.logCommand(), e.notesCommand(), e.graphCommand(),
-			e.uiCommand(), e.checkoutCommand(),
-		}},
-		{"decide", []*cli.Command{
-			e.reviewCommand(), e.retryCommand(), e.rerunCommand(), e.abandonCommand(), e.waiveCommand(),
-			e.completeCommand(),
-		}},
-		{"land what is approved", []*cli.Command{e.landCommand(), e.undoCommand(), e.exportCommand(), e.verifyCommand(),
-			e.policyCommand()}},
-		{"set up and maintain", []*cli.Command{
-			e.initCommand(), e.agentsCommand(), e.hooksCommand(), e.hookCommand(), e.doctorCommand(), e.pruneCommand(),
-			e.demoCommand(), e.completionCommand(),
-		}},
-	}
-}
-
 const appUsage = "plan work, review it, and land only what was approved"
 
 func (e *env) app() *cli.App {

@@ -14,19 +14,6 @@ import (
 	"gitwf/internal/views"
 )
 
-func (e *env) checkoutCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "checkout",
-		Usage: "write the plan as read-only files into .workflow",
-		Flags: []cli.Flag{
-			boolFlag("force", "replace edited and foreign files, too; each is kept as NAME.orig"),
-			textFlag("output,o", "write below `DIR`, for another system; works in a bare repository", ""),
-			planFlag(), jsonFlag(),
-		},
-		Action: e.onStore(e.checkout),
-	}
-}
-
 func (e *env) checkout(c *cli.Context, store *gitstore.Store) error {
 	id, err := planID(c, store)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -16,30 +17,13 @@ import (
 	"gitwf/internal/readmodel"
 )
 
-func (e *env) completeCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "complete",
-		Usage:     "end a plan in which nothing is open, with its metrics and lessons",
-		ArgsUsage: "[PLAN]",
-		Flags:     []cli.Flag{planFlag(), jsonFlag(), messageFlag("what to record about its end")},
-		Action: func(c *cli.Context) error {
-			return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-				active, err := store.Active(c.Context)
-				if err == nil && active == snap.ID && snap.State().SessionStatus() == plan.SessionCompleted {
-					// Whoever completed it was killed.
-					return errors.Join(store.ClearActive(c.Context, active),
-						e.say(readmodel.HeadOf(snap.State()), "%s: completed", active))
-				}
-				return e.complete(c, store, snap.ID)
-			})
-		},
-	}
-}
-
-func (e *env) complete(c *cli.Context, store *gitstore.Store, id plan.ID) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
+func (e *env) complete(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	store, id := eng.Store, snap.ID
+	active, err := store.Active(c.Context)
+	if err == nil && active == id && snap.State().SessionStatus() == plan.SessionCompleted {
+		// Whoever completed it was killed.
+		return errors.Join(store.ClearActive(c.Context, id),
+			e.say(readmodel.HeadOf(snap.State()), "%s: completed", id))
 	}
 	d, person, err := e.decision(c, store)
 	if err != nil {

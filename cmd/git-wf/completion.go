@@ -12,33 +12,25 @@ import (
 	"gitwf/internal/plan"
 )
 
-// completionCommand prints the scripts that install.sh installs, and the ids that those scripts ask for.
-func (e *env) completionCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "completion",
-		Hidden:    true,
-		ArgsUsage: "bash|zsh|fish|tasks|plans|workflows|categories",
-		Action: func(c *cli.Context) error {
-			switch what := c.Args().First(); what {
-			case "bash", "zsh", "fish":
-				return completion.Script(e.stdout, e.app(), what)
-			case "tasks":
-				e.completeIDs(c, taskIDs)
-			case "plans":
-				e.completeIDs(c, planIDs)
-			case "categories":
-				fmt.Fprintln(e.stdout, strings.Join(plan.Note{}.Categories(), "\n"))
-			case "workflows":
-				e.completeIDs(c, func(e *env, _ *cli.Context, store *gitstore.Store) ([]string, error) {
-					return e.workflowNames(store), nil
-				})
-			default:
-				return usage("completion: expected bash, zsh, fish, tasks, plans, workflows or categories, found %q",
-					what)
-			}
-			return nil
-		},
+// completion prints the script of a shell, or the words that such a script asks for.
+func (e *env) completion(c *cli.Context) error {
+	switch what := c.Args().First(); what {
+	case "bash", "zsh", "fish":
+		return completion.Script(e.stdout, e.app(), what)
+	case "tasks":
+		e.completeIDs(c, taskIDs)
+	case "plans":
+		e.completeIDs(c, planIDs)
+	case "categories":
+		fmt.Fprintln(e.stdout, strings.Join(plan.Note{}.Categories(), "\n"))
+	case "workflows":
+		e.completeIDs(c, func(e *env, _ *cli.Context, store *gitstore.Store) ([]string, error) {
+			return e.workflowNames(store), nil
+		})
+	default:
+		return usage("completion: expected bash, zsh, fish, tasks, plans, workflows or categories, found %q", what)
 	}
+	return nil
 }
 
 // completeIDs prints ids, one a line. No ids or no repository is no error: nothing may be printed into the line that

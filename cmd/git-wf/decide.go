@@ -8,40 +8,29 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
-func (e *env) abandonCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "abandon",
-		Usage:     "abandon a task; git wf retry takes it back into the plan",
-		ArgsUsage: "TASK",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(), messageFlag("why; needed"),
-		},
-		Action: e.onTask(wholePlan, e.abandon),
-	}
-}
-
-func (e *env) abandon(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *env) abandon(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	if strings.TrimSpace(c.String("message")) == "" {
 		return usage("giving a task up needs a --message")
 	}
-	s, err := e.state(c.Context, store, snap)
+	s, err := e.state(c.Context, eng.Store, snap)
 	if err != nil {
 		return err
 	}
 	if err := inWork(s, t); err != nil {
 		return err
 	}
-	d, person, err := e.decision(c, store)
+	d, person, err := e.decision(c, eng.Store)
 	if err != nil {
 		return err
 	}
-	return e.recordDecision(c, store, snap.ID, t.TaskID, plan.Abandon{Task: t.TaskID, Decision: d, Author: person})
+	return e.recordDecision(c, eng, snap.ID, t.TaskID, plan.Abandon{Task: t.TaskID, Decision: d, Author: person})
 }
 
 // inWork refuses to abandon what somebody is working on, or reviewing.
@@ -57,34 +46,9 @@ func inWork(s *plan.State, t *plan.TaskState) error {
 	return nil
 }
 
-func (e *env) retryCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "retry",
-		Usage:     "let a task that used up its attempts go on, or take an abandoned one back",
-		ArgsUsage: "[TASK]",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(), messageFlag("why"),
-			&cli.BoolFlag{Name: "all", Usage: "each task that used up its attempts"},
-		},
-		Action: e.onPlan(wholePlan, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-			if c.Bool("all") == (c.Args().Len() > 0) {
-				return fault.Usage("git wf retry TASK, or git wf retry --all", "retry takes either a task or --all")
-			}
-			if c.Bool("all") {
-				return e.retryAll(c, store, snap)
-			}
-			t, err := findTask(snap.State(), c.Args().First())
-			if err != nil {
-				return err
-			}
-			return e.retry(c, store, snap, t)
-		}),
-	}
-}
-
 // retryAll lets every task that used up its attempts go on, in plan order.
-func (e *env) retryAll(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	d, _, err := e.decision(c, store)
+func (e *env) retryAll(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	d, _, err := e.decision(c, eng.Store)
 	if err != nil {
 		return err
 	}
@@ -100,7 +64,7 @@ func (e *env) retryAll(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 			continue
 		}
 		ev := plan.Retry{Task: t.TaskID, Decision: d}
-		done, err := store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: e.now()})
+		done, err := eng.Store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: e.now()})
 		if err != nil {
 			return err
 		}
@@ -116,11 +80,21 @@ func (e *env) retryAll(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	}); err != nil || len(all) == 0 {
 		return err
 	}
-	return e.recorded(c, store, snap.ID)
+	return e.printNextOf(c.Context, eng, snap.ID)
 }
 
-func (e *env) retry(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	d, person, err := e.decision(c, store)
+func (e *env) retry(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	if c.Bool("all") == (c.Args().Len() > 0) {
+		return fault.Usage("git wf retry TASK, or git wf retry --all", "retry takes either a task or --all")
+	}
+	if c.Bool("all") {
+		return e.retryAll(c, eng, snap)
+	}
+	t, err := findTask(snap.State(), c.Args().First())
+	if err != nil {
+		return err
+	}
+	d, person, err := e.decision(c, eng.Store)
 	if err != nil {
 		return err
 	}
@@ -128,7 +102,7 @@ func (e *env) retry(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if t.Status == plan.StatusAbandoned {
 		ev = plan.Restore{Task: t.TaskID, Decision: d, Author: person}
 	}
-	return e.recordDecision(c, store, snap.ID, t.TaskID, ev)
+	return e.recordDecision(c, eng, snap.ID, t.TaskID, ev)
 }
 
 // decision is a person's, with the reason from the command line.
@@ -143,16 +117,16 @@ func (e *env) decision(c *cli.Context, store *gitstore.Store) (plan.Decision, pl
 }
 
 // recordDecision records what a person decided about a task, and prints the result and the next command.
-func (e *env) recordDecision(c *cli.Context, store *gitstore.Store, id plan.ID, task plan.TaskID,
+func (e *env) recordDecision(c *cli.Context, eng *engine.Engine, id plan.ID, task plan.TaskID,
 	ev plan.Event) error {
-	done, err := store.Append(c.Context, id, ev, gitstore.AppendOptions{Now: e.now()})
+	done, err := eng.Store.Append(c.Context, id, ev, gitstore.AppendOptions{Now: e.now()})
 	if err != nil {
 		return err
 	}
 	if err := e.printDecision(id, task, done); err != nil {
 		return err
 	}
-	return e.recorded(c, store, id)
+	return e.printNextOf(c.Context, eng, id)
 }
 
 // printDecision prints what was recorded about a task, and its status.

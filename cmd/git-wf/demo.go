@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,20 +13,6 @@ import (
 	"gitwf/internal/shell"
 	"gitwf/templates"
 )
-
-func (e *env) demoCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "demo",
-		Usage: "show everything once, in a throwaway repository",
-		Flags: []cli.Flag{boolFlag("code", "show a task that changes code, and how the change lands")},
-		Action: func(c *cli.Context) error {
-			if c.Bool("code") {
-				return e.demo(c.Context, codePlay)
-			}
-			return e.demo(c.Context, demoPlay)
-		},
-	}
-}
 
 // play is a demo. Each step is a line of shell, and what is said of it; its output is shown.
 type play struct {
@@ -86,7 +71,11 @@ git commit --quiet -m 'Add prices' && wf init --throwaway >/dev/null && ls price
 	},
 }
 
-func (e *env) demo(ctx context.Context, p play) error {
+func (e *env) demo(c *cli.Context) error {
+	p, ctx := demoPlay, c.Context
+	if c.Bool("code") {
+		p = codePlay
+	}
 	dir, err := os.MkdirTemp("", "git-wf-demo-")
 	if err != nil {
 		return err

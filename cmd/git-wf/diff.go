@@ -18,17 +18,6 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) diffCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "diff",
-		Usage:     "show what a version changes, or what changed between two versions",
-		ArgsUsage: "TASK [VERSION] [VERSION]",
-		Flags: []cli.Flag{planFlag(), boolFlag("stat", "list the files and how much of each changed"),
-			boolFlag("remarks", "below each line, print what reviews say of it; such a diff can't be applied")},
-		Action: e.onReadable(nearTask, e.diff),
-	}
-}
-
 func (e *env) diff(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
 	t, err := findTask(snap.State(), c.Args().First())
 	if err != nil {

@@ -14,20 +14,8 @@ import (
 	"gitwf/internal/shell"
 )
 
-func (e *env) doCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "do",
-		Usage:     "set up, plan what is asked for, have it done, and say what is next",
-		ArgsUsage: "WHAT...",
-		Flags: []cli.Flag{
-			attachFlag(), plannerFlag(), executorFlag(), reviewerFlag(), jobsFlag(),
-			boolFlag("quiet,q", "print no line for each event"),
-		},
-		Action: e.onStore(e.do),
-	}
-}
-
-func (e *env) do(c *cli.Context, store *gitstore.Store) error {
+func (e *env) do(c *cli.Context, eng *engine.Engine) error {
+	store := eng.Store
 	task := strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
 	switch {
 	case task == "":
@@ -42,10 +30,6 @@ func (e *env) do(c *cli.Context, store *gitstore.Store) error {
 	if _, err := store.Head(c.Context); err != nil {
 		return err
 	}
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
 	id, found, err := eng.PlanOf(c.Context, task)
 	if err != nil {
 		return err
@@ -56,7 +40,7 @@ func (e *env) do(c *cli.Context, store *gitstore.Store) error {
 			"--attach belongs to a new plan, and %s goes on", id)
 	}
 	if !found { // refused before anything is set up
-		if planner, err = e.sentencePlanner(c, store, eng, task); err != nil {
+		if planner, err = e.sentencePlanner(c, eng, task); err != nil {
 			return err
 		}
 	}
@@ -69,23 +53,23 @@ func (e *env) do(c *cli.Context, store *gitstore.Store) error {
 		fmt.Fprintf(e.stderr, "going on with %s\n", id)
 		err = store.SetActive(c.Context, id)
 	} else {
-		_, err = e.beginPlan(c, store, eng, id, task, planner)
+		_, err = e.beginPlan(c, eng, id, task, planner)
 		if errors.Is(err, gitstore.ErrPlanExists) { // somebody was faster, and maybe with the same words
-			return e.do(c, store)
+			return e.do(c, eng)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	if approved, err := e.planTrusted(c, store, eng, id); err != nil || !approved {
+	if approved, err := e.planTrusted(c, eng, id); err != nil || !approved {
 		return err
 	}
 	for {
-		err := e.runPlan(c, store, eng, id)
+		err := e.runPlan(c, eng, id)
 		if !errors.Is(err, errWaiting) {
 			return err
 		}
-		if fresh, trustErr := e.trustNew(c, store, eng, id); trustErr != nil || !fresh {
+		if fresh, trustErr := e.trustNew(c, eng, id); trustErr != nil || !fresh {
 			return errors.Join(trustErr, err)
 		}
 	}
@@ -93,7 +77,7 @@ func (e *env) do(c *cli.Context, store *gitstore.Store) error {
 
 // planTrusted makes the plan and has the command lines trusted that this brings, until the plan is approved or waits
 // for something else, which it prints.
-func (e *env) planTrusted(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) (approved bool,
+func (e *env) planTrusted(c *cli.Context, eng *engine.Engine, id plan.ID) (approved bool,
 	err error) {
 	eng.Report = e.progress(c)
 	for {
@@ -101,7 +85,7 @@ func (e *env) planTrusted(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 		if err != nil {
 			return false, err
 		}
-		fresh, err := e.trustNew(c, store, eng, id)
+		fresh, err := e.trustNew(c, eng, id)
 		switch {
 		case err != nil:
 			return false, err
@@ -110,14 +94,14 @@ func (e *env) planTrusted(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 			fmt.Fprintf(e.stdout, "%s: %s\n", id, planWord(s))
 			return true, nil
 		default:
-			return false, e.planned(c, store, eng, id, s)
+			return false, e.planned(c, eng, id, s)
 		}
 	}
 }
 
 // trustNew shows the plan's command lines that are not trusted here yet and asks; fresh says that there were some.
-func (e *env) trustNew(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) (fresh bool, err error) {
-	snap, err := store.Snapshot(c.Context, id)
+func (e *env) trustNew(c *cli.Context, eng *engine.Engine, id plan.ID) (fresh bool, err error) {
+	snap, err := eng.Store.Snapshot(c.Context, id)
 	if err != nil {
 		return false, err
 	}
@@ -127,7 +111,7 @@ func (e *env) trustNew(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	}
 	e.printLines(e.stdout, lines)
 	if e.asks() {
-		if err := e.askTrust(c.Context, store, eng, snap.Plan, lines); !errors.Is(err, errWaiting) {
+		if err := e.askTrust(c.Context, eng.Store, eng, snap.Plan, lines); !errors.Is(err, errWaiting) {
 			return err == nil, err
 		}
 	}

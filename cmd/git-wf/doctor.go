@@ -19,22 +19,6 @@ import (
 	"gitwf/internal/shell"
 )
 
-func (e *env) doctorCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "doctor",
-		Usage: "check that all state is sound: history, records, refs, claims, hooks, settings",
-		Flags: []cli.Flag{
-			jsonFlag(),
-			boolFlag("fix",
-				"repair what loses nothing, such as hooks, settings and claims of gone workers, which end as lost "+
-					"attempts, and record it in the active plan; no record changes"),
-			boolFlag("mask",
-				"mask secrets in the newest records of every plan; the history keeps them: revoke the key"),
-		},
-		Action: e.onStore(e.doctor),
-	}
-}
-
 // checkup is what doctor has found.
 type checkup struct {
 	findings []audit.Finding

@@ -21,8 +21,8 @@ import (
 
 // editPlan opens the plan that awaits approval, or else the one in force, in the user's editor, and hands in the
 // result.
-func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	eng, person, err := e.asPerson(c, store)
+func (e *env) editPlan(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	person, err := eng.Store.Person(c.Context)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if err != nil {
 		return err
 	}
-	after, err := e.edit(c, store, string(snap.ID)+".yaml", before)
+	after, err := e.edit(c, eng.Store, string(snap.ID)+".yaml", before)
 	if err != nil {
 		return err
 	}
@@ -39,11 +39,11 @@ func (e *env) editPlan(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 		fmt.Fprintln(e.stdout, "nothing changed; the plan is as it was")
 		return nil
 	}
-	err = e.handInPlan(c, store, eng, snap.ID, r, "the edited plan", after, amendFromFile)
+	err = e.handInPlan(c, eng, snap.ID, r, "the edited plan", after, amendFromFile)
 	if err != nil || c.Bool("dry-run") {
 		next := map[bool]string{true: "mend it, then git wf plan --amend -f",
 			false: "git wf plan --amend -f"}[err != nil]
-		kept := filepath.Join(store.GitDir(), "WF_EDITPLAN.yaml")
+		kept := filepath.Join(eng.Store.GitDir(), "WF_EDITPLAN.yaml")
 		if writeErr := os.WriteFile(kept, after, 0o666); writeErr != nil {
 			fmt.Fprintf(e.stderr, "what you wrote could not be kept: %v\n%s", writeErr, plain.Text(string(after)))
 		} else {

@@ -159,17 +159,56 @@ func (e *env) onPlan(read view, f func(*cli.Context, *gitstore.Store, *gitstore.
 	}
 }
 
-// onTask is the action of a command about the task that its first argument names.
-func (e *env) onTask(
-	read view, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot, *plan.TaskState) error,
+// onEngine is onStore for a command that works on plans.
+func (e *env) onEngine(f func(*cli.Context, *engine.Engine) error) cli.ActionFunc {
+	return e.onStore(func(c *cli.Context, store *gitstore.Store) error {
+		eng, err := e.engine(c, store)
+		if err != nil {
+			return err
+		}
+		return f(c, eng)
+	})
+}
+
+// onEnginePlan is onPlan for a command that works on the plan.
+func (e *env) onEnginePlan(
+	read view, f func(*cli.Context, *engine.Engine, *gitstore.Snapshot) error,
 ) cli.ActionFunc {
 	return e.onPlan(read, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+		eng, err := e.engine(c, store)
+		if err != nil {
+			return err
+		}
+		return f(c, eng, snap)
+	})
+}
+
+// onEngineTask is onEnginePlan for a command about the task that its first argument names.
+func (e *env) onEngineTask(
+	read view, f func(*cli.Context, *engine.Engine, *gitstore.Snapshot, *plan.TaskState) error,
+) cli.ActionFunc {
+	return e.onEnginePlan(read, func(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
 		t, err := findTask(snap.State(), c.Args().First())
 		if err != nil {
 			return err
 		}
-		return f(c, store, snap, t)
+		return f(c, eng, snap, t)
 	})
+}
+
+// onNamedPlan is onEnginePlan for a command whose plan may also be its argument.
+func (e *env) onNamedPlan(f func(*cli.Context, *engine.Engine, *gitstore.Snapshot) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if name := c.Args().First(); name != "" {
+			if c.String("plan") != "" {
+				return usage("the plan is named twice, as an argument and with --plan")
+			}
+			if err := c.Set("plan", name); err != nil {
+				return err
+			}
+		}
+		return e.onEnginePlan(wholePlan, f)(c)
+	}
 }
 
 func planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
@@ -218,16 +257,6 @@ func planNamed(ctx context.Context, store *gitstore.Store, name string) (plan.ID
 // state derives the plan's state under the claims of now.
 func (e *env) state(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*plan.State, error) {
 	return engine.StateNow(ctx, store, snap, e.now())
-}
-
-// asPerson makes the engine for what somebody does in their own name.
-func (e *env) asPerson(c *cli.Context, store *gitstore.Store) (*engine.Engine, plan.Actor, error) {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return nil, plan.Actor{}, err
-	}
-	person, err := store.Person(c.Context)
-	return eng, person, err
 }
 
 // engine makes the engine that works on the store's plans.

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/audit"
+	"gitwf/internal/exchange"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
@@ -16,24 +17,6 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
-
-func (e *env) exportCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "export",
-		Usage: "write the approved deliverables to deliverables/PLAN/bundle/ and stage them",
-		Flags: append(formatFlags(),
-			planFlag(), jsonFlag(),
-			boolFlag("commit", "commit the bundle, too, without what else is staged"),
-			textFlag("root", "write below the protected `DIR`", "the policy's first"),
-			boolFlag("partial", "export what is approved of an unfinished plan"),
-			boolFlag("allow-stale", "export also what was approved with older inputs or criteria"),
-			boolFlag("final-only", "of an assembled plan, the assembled deliverable alone"),
-			boolFlag("include-candidates",
-				"for a look: also what nobody approved, marked; the hooks refuse such a bundle"),
-		),
-		Action: e.onStore(e.export),
-	}
-}
 
 func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	ctx := c.Context
@@ -44,7 +27,7 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	if c.IsSet("format") || c.IsSet("output") {
+	if c.IsSet("format") {
 		return e.exportFormat(c, store, id)
 	}
 	if store.WorkTree() == "" {
@@ -161,4 +144,41 @@ func printExport(w io.Writer, b exportDocument, files int, commits bool) {
 	default:
 		fmt.Fprintln(w, "next: git commit")
 	}
+}
+
+// exportFormat prints the plan and its state in the form that --format names.
+func (e *env) exportFormat(c *cli.Context, store *gitstore.Store, id plan.ID) error {
+	snap, err := store.Snapshot(c.Context, id)
+	if err != nil {
+		return err
+	}
+	v, err := e.views(store)
+	if err != nil {
+		return err
+	}
+	state, err := v.State(c.Context, snap)
+	if err != nil {
+		return err
+	}
+	var data []byte
+	switch format := c.String("format"); format {
+	case "json":
+		data, err = exchange.JSON(state)
+	case "csv":
+		data, err = exchange.CSV(state)
+	case "markdown", "md":
+		if state, err = v.Snapshot(c.Context, snap); err == nil {
+			data, err = exchange.Markdown(state)
+		}
+	case "yaml", "yml":
+		data, err = exchange.YAML(state)
+	default:
+		return fault.Usage("git wf checkout --output DIR writes a session directory",
+			"--format: %q is not a form of export; it is json, yaml, markdown or csv", format)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = e.stdout.Write(data)
+	return err
 }

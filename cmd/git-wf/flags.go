@@ -25,8 +25,9 @@ func listFlag(names, usage string) cli.Flag {
 	return &cli.StringSliceFlag{Name: name, Aliases: strings.Fields(short), Usage: usage}
 }
 
-func countFlag(name, usage, otherwise string) cli.Flag {
-	return &cli.IntFlag{Name: name, Usage: usage, DefaultText: otherwise}
+func countFlag(names, usage, otherwise string) cli.Flag {
+	name, short, _ := strings.Cut(names, ",")
+	return &cli.IntFlag{Name: name, Aliases: strings.Fields(short), Usage: usage, DefaultText: otherwise}
 }
 
 // The flags that several commands have.
@@ -47,6 +48,10 @@ func messageFlag(what string) cli.Flag {
 
 func forceFlag() cli.Flag {
 	return boolFlag("force", "take over a hooks directory that is tracked, or set outside of this repository")
+}
+
+func quietFlag() cli.Flag {
+	return boolFlag("quiet,q", "print no line for each event")
 }
 
 func attachFlag() cli.Flag {
@@ -91,8 +96,7 @@ type flagRule struct {
 var flagRules = map[string][]flagRule{
 	"add": {{flags: "deliverable|path", why: "a task makes a file, or changes the repository"}},
 	"export": {{flags: "format", with: "commit|root|partial|allow-stale|final-only|include-candidates",
-		why: "the form of a bundle is fixed"},
-		{flags: "output", needs: "format", why: "a bundle goes below a protected directory (--root DIR)"}},
+		why: "the form of a bundle is fixed"}},
 	"graph": {{flags: "format|json"}},
 	"init":  {{flags: "strict|no-strict"}},
 	"next": {{flags: "claim|renew|release|explain"},

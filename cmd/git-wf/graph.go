@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -13,22 +11,6 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/graph"
 )
-
-func (e *env) graphCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "graph",
-		Usage: "draw the plan: goals, tasks, dependencies and statuses",
-		Flags: []cli.Flag{
-			textFlag("format", "draw as `FORMAT`: ascii for a terminal, mermaid, or svg, a picture in one file",
-				"ascii"),
-			boolFlag("checks", "show the CHECKs too"),
-			boolFlag("critical-path", "mark the chain of open tasks with the most person-days"),
-			textFlag("output,o", "write to `FILE`; - is standard output", ""),
-			planFlag(), jsonFlag(),
-		},
-		Action: e.onReadable(wholePlan, e.drawGraph),
-	}
-}
 
 func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
 	if format := c.String("format"); !slices.Contains([]string{"", "ascii", "mermaid", "svg"}, format) {
@@ -47,26 +29,11 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 		o.CriticalPath = weights.Days
 	}
 	g := graph.FromState(s, o)
-	name := c.String("output")
-	if name == "" || name == "-" {
-		return e.writeGraph(c, g, true)
-	}
-	// The file is written whole: an interrupted picture must not replace a complete one.
-	whole := *e
-	var out bytes.Buffer
-	whole.stdout = &out
-	if err := whole.writeGraph(c, g, false); err != nil {
-		return err
-	}
-	name = e.absolute(name)
-	if err := os.WriteFile(name, out.Bytes(), 0o666); err != nil {
-		return fmt.Errorf("write the graph: %w", err)
-	}
-	return nil
+	return e.writeGraph(c, g)
 }
 
-// writeGraph writes the graph to standard output in the format asked for; shown means for a person.
-func (e *env) writeGraph(c *cli.Context, g graph.Graph, shown bool) error {
+// writeGraph prints the graph in the format asked for.
+func (e *env) writeGraph(c *cli.Context, g graph.Graph) error {
 	switch c.String("format") {
 	case "mermaid":
 		return graph.Mermaid(e.stdout, g)
@@ -75,9 +42,6 @@ func (e *env) writeGraph(c *cli.Context, g graph.Graph, shown bool) error {
 	}
 	if e.json {
 		return writeJSON(e.stdout, "  ", g)
-	}
-	if !shown {
-		return graph.ASCII(e.stdout, g, 0, nil)
 	}
 	return graph.ASCII(e.stdout, g, e.columns(), func(class graph.Class, text string) string {
 		return e.paint(class.Colour(), text)

@@ -18,21 +18,6 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) hooksCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "hooks",
-		Usage: "install, remove or show the hooks that run the gate",
-		Subcommands: []*cli.Command{
-			{Name: "install", Usage: "install the hooks next to existing ones", Flags: []cli.Flag{forceFlag()},
-				Action: e.onStore(e.hooksInstall)},
-			{Name: "uninstall", Usage: "remove them and the settings of init, and restore what was there",
-				Action: e.onStore(e.hooksUninstall)},
-			{Name: "status", Usage: "show which hooks are active, and why others are not",
-				Flags: []cli.Flag{jsonFlag()}, Action: e.onStore(e.hooksStatus)},
-		},
-	}
-}
-
 func (e *env) hooksInstall(c *cli.Context, store *gitstore.Store) error {
 	report, err := e.setup(store).Install(c.Context, c.Bool("force"))
 	if err != nil {
@@ -85,16 +70,6 @@ func (e *env) hooksStatus(c *cli.Context, store *gitstore.Store) error {
 		return fault.Refused("git wf hooks install", "some hooks do not run the gate")
 	}
 	return nil
-}
-
-// hookCommand is what the hook scripts call when a protected root is touched. It is not for people.
-func (e *env) hookCommand() *cli.Command {
-	return &cli.Command{
-		Name:            "hook",
-		Hidden:          true,
-		SkipFlagParsing: true,
-		Action:          e.onStore(e.hook),
-	}
 }
 
 func (e *env) hook(c *cli.Context, store *gitstore.Store) error {

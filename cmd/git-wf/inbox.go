@@ -15,20 +15,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) inboxCommand() *cli.Command {
-	return &cli.Command{
-		Name:   "inbox",
-		Usage:  "list what waits for you, over all plans",
-		Flags:  []cli.Flag{jsonFlag()},
-		Action: e.onStore(e.inbox),
-	}
-}
-
-func (e *env) inbox(c *cli.Context, store *gitstore.Store) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
+func (e *env) inbox(c *cli.Context, eng *engine.Engine) error {
 	items, err := e.inboxItems(c.Context, eng, "")
 	if err != nil {
 		return err

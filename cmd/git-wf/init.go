@@ -12,37 +12,19 @@ import (
 	"gitwf/internal/setup"
 )
 
-func (e *env) initCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "init",
-		Usage: "set up this repository: hooks and settings",
-		Flags: []cli.Flag{
-			boolFlag("no-strict",
-				"leave out reference-transaction, which judges every move of a branch or plan, such as those of "+
-					"a rebase, git update-ref or --no-verify; kept as wf.strict"),
-			boolFlag("strict", "bring it back"),
-			boolFlag("throwaway",
-				"for trying things out: anybody passes for a person, and approvals count nowhere else; "+
-					"refused where a plan counts"),
-			textFlag("server",
-				"set up the bare repository in `DIR`: its hook pre-receive judges each push as a whole", ""),
-			forceFlag(),
-		},
-		Action: func(c *cli.Context) error {
-			if dir := c.String("server"); dir != "" {
-				return e.initServer(c, dir)
-			}
-			return e.withStore(c.Context, func(store *gitstore.Store) error { return e.init(c, store) })
-		},
-	}
-}
-
 // setup connects the repository to the gate.
 func (e *env) setup(store *gitstore.Store) setup.Setup {
 	return setup.Setup{Store: store, Program: e.program, Getenv: e.getenv}
 }
 
-func (e *env) init(c *cli.Context, store *gitstore.Store) error {
+func (e *env) init(c *cli.Context) error {
+	if dir := c.String("server"); dir != "" {
+		return e.initServer(c, dir)
+	}
+	return e.onStore(e.initHere)(c)
+}
+
+func (e *env) initHere(c *cli.Context, store *gitstore.Store) error {
 	store.RemoveDeadLocks()
 	s, on, off := e.setup(store), c.Bool("strict"), c.Bool("no-strict")
 	if on || off {

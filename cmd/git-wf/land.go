@@ -20,28 +20,11 @@ import (
 	"gitwf/internal/shell"
 )
 
-func (e *env) landCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "land",
-		Usage:     "apply approved changes of the repository to its branch",
-		ArgsUsage: "[TASK...]",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "branch", Usage: "land on `BRANCH`",
-				DefaultText: "wf.branch, else the remote's, else main"},
-			boolFlag("one", "land all changes in one commit, judged as a whole"),
-			boolFlag("push", "push the branch and the plan, both or neither; judge again if somebody pushed first"),
-			boolFlag("no-verify", "skip your pre-commit and commit-msg hooks"),
-			&cli.StringFlag{Name: "merge",
-				Usage: "merge `BRANCH` into the one checked out, as the gate takes it (docs/gate.md)"},
-		},
-		Action: func(c *cli.Context) error {
-			if c.String("merge") != "" {
-				return e.onStore(e.landMerge)(c)
-			}
-			return e.onPlan(wholePlan, e.land)(c)
-		},
+func (e *env) landOrMerge(c *cli.Context) error {
+	if c.String("merge") != "" {
+		return e.onStore(e.landMerge)(c)
 	}
+	return e.onEnginePlan(wholePlan, e.land)(c)
 }
 
 // landMerge makes the merge commit that is legal: what git merges, with the protected code as the gate merges it.
@@ -98,20 +81,12 @@ func (e *env) landMerge(c *cli.Context, store *gitstore.Store) error {
 	return nil
 }
 
-func (e *env) land(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	var tasks []plan.TaskID
-	for _, name := range c.Args().Slice() {
-		t, err := findTask(snap.State(), name)
-		if err != nil {
-			return err
-		}
-		tasks = append(tasks, t.TaskID)
-	}
-	eng, err := e.engine(c, store)
+func (e *env) land(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	tasks, err := findTasks(snap.State(), c.Args().Slice())
 	if err != nil {
 		return err
 	}
-	o, err := landOptions(c.Context, store)
+	o, err := landOptions(c.Context, eng.Store)
 	if err != nil {
 		return err
 	}

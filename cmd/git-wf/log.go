@@ -16,19 +16,6 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) logCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "log",
-		Usage:     "show the plan's history, one line for each event",
-		ArgsUsage: "[TASK]",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			&cli.IntFlag{Name: "max-count", Aliases: []string{"n"}, Usage: "stop after `N` events", DefaultText: "all"},
-		},
-		Action: e.onStore(e.log),
-	}
-}
-
 // eventDocument is one element of what log --json prints.
 type eventDocument struct {
 	Commit   plan.OID          `json:"commit"`

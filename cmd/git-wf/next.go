@@ -20,27 +20,6 @@ import (
 // claimAgentKey is the setting of git's configuration that names who claims.
 const claimAgentKey = "wf.claimagent"
 
-func (e *env) nextCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "next",
-		Usage:     "give an outside agent its next task, or say what each open task waits for",
-		ArgsUsage: "[TASK]",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			boolFlag("claim", "take the task; the work is handed in with the number that is printed"),
-			textFlag("agent", "claim under this `NAME`", claimAgentKey+", or git's user.name"),
-			textFlag("lease", "hold the claim for `TIME`, such as 20m", "wf.lease, or 5m"),
-			countFlag("renew", "extend claim `N` of TASK by a whole lease from now", ""),
-			countFlag("release", "give claim `N` of TASK back", ""),
-			messageFlag("with --release: why it can't be done; counts as a failed attempt"),
-			boolFlag("worktree",
-				"with --claim, of a change: make a worktree with a branch of its own, for submit --worktree"),
-			boolFlag("explain", "say instead what each open task, or TASK alone, waits for, and which command helps"),
-		},
-		Action: e.onPlan(warmPlan, e.next),
-	}
-}
-
 // nextUsage refuses options without what they need.
 func nextUsage(c *cli.Context) error {
 	for _, name := range []string{"renew", "release"} {
@@ -54,14 +33,11 @@ func nextUsage(c *cli.Context) error {
 	return nil
 }
 
-func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+func (e *env) next(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) (err error) {
 	if err := nextUsage(c); err != nil {
 		return err
 	}
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
+	store := eng.Store
 	want := engine.Wanted{Claim: c.Bool("claim")}
 	if name := c.Args().First(); name != "" {
 		t, err := findTask(snap.State(), name)
@@ -98,7 +74,7 @@ func (e *env) next(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	}
 	var made *begunWorktree
 	if c.Bool("worktree") && offer.Task.Changes() {
-		w, err := makeWorktree(c.Context, store, eng, snap.ID, offer.Task.TaskID, "",
+		w, err := makeWorktree(c.Context, eng, snap.ID, offer.Task.TaskID, "",
 			fmt.Sprintf("-%d", offer.Claim.Number), "")
 		if err != nil { // the claim would be held by nobody
 			return errors.Join(err, eng.ReleaseClaim(c.Context, snap.ID, offer.Task.TaskID, offer.Claim.Number, ""))

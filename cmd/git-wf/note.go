@@ -16,30 +16,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) noteCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "note",
-		Usage:     "write a note for those who work on the plan",
-		ArgsUsage: "[CATEGORY] TEXT...",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			textFlag("agent", "note what an outside agent of this `NAME` says", ""),
-		},
-		Action: e.onPlan(recordNear, e.note),
-	}
-}
-
-func (e *env) notesCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "notes",
-		Usage:     "show the plan's notes, with who wrote them",
-		ArgsUsage: "[CATEGORY...]",
-		Flags:     []cli.Flag{planFlag(), jsonFlag()},
-		Action:    e.onReadable(nearTask, e.notes),
-	}
-}
-
-func (e *env) note(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+func (e *env) note(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
 	if task := e.caller().Task; task != "" {
 		return fault.Refused("put it into notes of your reply; git wf agents schema has its form",
 			"not from inside the work on %s: a note of an agent comes with its reply", plain.Line(task))
@@ -48,14 +25,10 @@ func (e *env) note(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if err != nil {
 		return err
 	}
-	if n.Author, err = store.Person(c.Context); err != nil {
+	if n.Author, err = eng.Store.Person(c.Context); err != nil {
 		return err
 	}
 	n.By, n.CreatedAt = n.Author.Name, plan.Second(e.now())
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
 	agent := c.String("agent")
 	if c.IsSet("agent") {
 		if wrong := engine.CheckAgentName(agent); wrong != "" {

@@ -20,32 +20,6 @@ import (
 	"gitwf/internal/plandoc"
 )
 
-func (e *env) planCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "plan",
-		Usage:     "make a plan, from a sentence, a file or another system's tasks",
-		ArgsUsage: "[WHAT...]",
-		Flags: append([]cli.Flag{
-			textFlag("file,f",
-				"the `FILE` with the plan, with what is to be planned (.txt), or of another system; - is standard "+
-					"input; where the name says nothing, the content decides", ""),
-			attachFlag(),
-			plannerFlag(),
-			boolFlag("amend",
-				"change the active plan, as --file or, to the planner, -m says; approved tasks that a person's "+
-					"plan changes, and what builds on them, are made again (-n lists them); an agent's may change "+
-					"none"),
-			boolFlag("edit,e", "edit the plan in your editor, and hand it in"),
-			messageFlag("why, or what to change"),
-			boolFlag("dry-run,n", "show the graph, the findings and what is made again; write nothing"),
-			boolFlag("schema", "print the JSON Schema of plan files"),
-			typeFlag(), complexityFlag(), workflowFlag(), setFlag(),
-			planFlag(), jsonFlag(),
-		}, importFlags()...),
-		Action: e.plan,
-	}
-}
-
 func (e *env) plan(c *cli.Context) error {
 	if c.Bool("schema") {
 		_, err := e.stdout.Write(plandoc.Schema())
@@ -72,12 +46,12 @@ func (e *env) plan(c *cli.Context) error {
 			"or --amend -f FILE, does it yourself",
 			"nothing says what is to change in the plan")
 	case change:
-		return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
+		return e.onEnginePlan(wholePlan, func(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
 			if c.Bool("edit") {
-				return e.editPlan(c, store, snap)
+				return e.editPlan(c, eng, snap)
 			}
-			return e.replan(c, store, snap, "")
-		})
+			return e.replan(c, eng, snap, "")
+		})(c)
 	case imports != "" && file == "":
 		file = "."
 	case file == "" && sentence == "":
@@ -105,50 +79,46 @@ func (e *env) plan(c *cli.Context) error {
 			return e.importPlan(c, file, data)
 		}
 	}
-	return e.withStore(c.Context, func(store *gitstore.Store) error {
-		eng, err := e.engine(c, store)
-		if err != nil {
-			return err
-		}
+	return e.onEngine(func(c *cli.Context, eng *engine.Engine) error {
 		switch {
 		case c.IsSet("workflow"):
-			return e.planWorkflow(c, store, eng, c.String("workflow"), sentence)
+			return e.planWorkflow(c, eng, c.String("workflow"), sentence)
 		case sentence != "":
-			return e.planSentence(c, store, eng, sentence)
+			return e.planSentence(c, eng, sentence)
 		}
-		return e.planFile(c, store, eng, file, data)
-	})
+		return e.planFile(c, eng, file, data)
+	})(c)
 }
 
 // planSentence has an agent plan what was asked for.
-func (e *env) planSentence(c *cli.Context, store *gitstore.Store, eng *engine.Engine, task string) error {
+func (e *env) planSentence(c *cli.Context, eng *engine.Engine, task string) error {
 	if c.Bool("dry-run") {
 		return fault.Usage("git wf plan -f FILE --dry-run, with a plan in YAML, JSON or Markdown",
 			"--dry-run needs a plan: an agent's plan exists only once it is made")
 	}
-	if _, err := store.Head(c.Context); err != nil {
+	if _, err := eng.Store.Head(c.Context); err != nil {
 		return err
 	}
-	name, err := e.sentencePlanner(c, store, eng, task)
+	name, err := e.sentencePlanner(c, eng, task)
 	if err != nil {
 		return err
 	}
-	id, err := e.beginPlan(c, store, eng, "", task, name)
+	id, err := e.beginPlan(c, eng, "", task, name)
 	if err != nil {
 		return err
 	}
-	return e.makePlan(c, store, eng, id)
+	return e.makePlan(c, eng.Store, eng, id)
 }
 
 // sentencePlanner is the agent that plans what was asked for, and can.
-func (e *env) sentencePlanner(c *cli.Context, store *gitstore.Store, eng *engine.Engine, task string) (string, error) {
+func (e *env) sentencePlanner(c *cli.Context, eng *engine.Engine, task string) (string, error) {
 	if !utf8.ValidString(task) {
 		return "", usage("what is to be made is not UTF-8")
 	}
-	if _, err := store.Person(c.Context); err != nil {
+	if _, err := eng.Store.Person(c.Context); err != nil {
 		return "", err
 	}
-	name, err := e.plannerOf(c, store, eng, planFromFile)
+	name, err := e.plannerOf(c, eng, planFromFile)
 	if err == nil && name == agent.NameOutline {
 		err = e.outlineReads(task, c.StringSlice("attach"))
 	}
@@ -156,9 +126,9 @@ func (e *env) sentencePlanner(c *cli.Context, store *gitstore.Store, eng *engine
 }
 
 // beginPlan records what was asked for as the active plan, of this id or, without one, the next of its title.
-func (e *env) beginPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, task,
+func (e *env) beginPlan(c *cli.Context, eng *engine.Engine, id plan.ID, task,
 	planner string) (plan.ID, error) {
-	person, err := store.Person(c.Context)
+	person, err := eng.Store.Person(c.Context)
 	if err != nil {
 		return "", err
 	}
@@ -169,15 +139,15 @@ func (e *env) beginPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engin
 	if err != nil {
 		return "", err
 	}
-	return id, store.SetActive(c.Context, id)
+	return id, eng.Store.SetActive(c.Context, id)
 }
 
 // plannerOf is the agent that makes plans; otherwise says what to do without one.
-func (e *env) plannerOf(c *cli.Context, store *gitstore.Store, eng *engine.Engine, otherwise string) (string, error) {
+func (e *env) plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (string, error) {
 	settings, err := eng.Agents.Settings()
 	if err == nil && settings.Planner == "" {
-		if err = e.chooseAgents(c, store, eng.Agents, otherwise); err == nil {
-			eng.Agents = e.agentSet(c, store)
+		if err = e.chooseAgents(c, eng.Store, eng.Agents, otherwise); err == nil {
+			eng.Agents = e.agentSet(c, eng.Store)
 			settings, err = eng.Agents.Settings()
 		}
 	}
@@ -209,7 +179,7 @@ func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	if err != nil {
 		return err
 	}
-	if err := e.planned(c, store, eng, id, s); err != nil {
+	if err := e.planned(c, eng, id, s); err != nil {
 		return err
 	}
 	if len(s.Plan.Grafts) > 0 {
@@ -219,8 +189,8 @@ func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 }
 
 // planned says how far planning has come, and what it waits for.
-func (e *env) planned(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, s *plan.State) error {
-	snap, err := store.Snapshot(c.Context, id)
+func (e *env) planned(c *cli.Context, eng *engine.Engine, id plan.ID, s *plan.State) error {
+	snap, err := eng.Store.Snapshot(c.Context, id)
 	if err != nil {
 		return err
 	}

@@ -37,10 +37,10 @@ func isPlanFile(word string) bool {
 }
 
 // planFile makes a plan from a file: one that is a plan, or Markdown.
-func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine, file string, data []byte) error {
+func (e *env) planFile(c *cli.Context, eng *engine.Engine, file string, data []byte) error {
 	switch kind := kindOf(file, data); {
 	case kind == aSentence:
-		return e.planWords(c, store, eng, file, data)
+		return e.planWords(c, eng.Store, eng, file, data)
 	case c.IsSet("attach"):
 		return usage("--attach belongs to what an agent is to plan; in a plan of one's own, a task's requires " +
 			"says which files it needs")
@@ -58,7 +58,7 @@ func (e *env) planFile(c *cli.Context, store *gitstore.Store, eng *engine.Engine
 	if c.Bool("dry-run") {
 		return e.dryRun(c, eng, d, planFromFile)
 	}
-	return e.createPlan(c, store, eng, d)
+	return e.createPlan(c, eng, d)
 }
 
 func isMarkdown(name string) bool { return agent.IsMarkdown(name) }
@@ -108,7 +108,7 @@ func (e *env) planWords(c *cli.Context, store *gitstore.Store, eng *engine.Engin
 	case text == "":
 		wrong = "is empty; it is to say what is to be made"
 	default:
-		return e.planSentence(c, store, eng, text)
+		return e.planSentence(c, eng, text)
 	}
 	return fault.Usage("git wf plan 'what is to be made' --attach FILE", "%s %s", fileWord(file), wrong)
 }
@@ -183,13 +183,13 @@ func reasonOf(err error) error {
 	return err
 }
 
-func (e *env) createPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, d engine.Draft) error {
+func (e *env) createPlan(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	ctx := c.Context
 	var err error
-	if d.Source, err = store.Head(ctx); err != nil {
+	if d.Source, err = eng.Store.Head(ctx); err != nil {
 		return err
 	}
-	if d.Author, err = store.Person(ctx); err != nil {
+	if d.Author, err = eng.Store.Person(ctx); err != nil {
 		return err
 	}
 	if err := e.tryLines(c, eng, d); err != nil {
@@ -199,10 +199,10 @@ func (e *env) createPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	if err != nil {
 		return err
 	}
-	if err := store.SetActive(ctx, id); err != nil {
+	if err := eng.Store.SetActive(ctx, id); err != nil {
 		return err
 	}
-	return e.planOutcome(c, store, eng, state, plan.PlanTaskID, planFromFile)
+	return e.planOutcome(c, eng, state, plan.PlanTaskID, planFromFile)
 }
 
 // tryLines trusts the command lines of a file that a person hands in, and tries its criteria on an empty candidate. An
@@ -269,11 +269,11 @@ func (p printer) showLines(lines []plandoc.CommandLine, what string) {
 
 // planOutcome says whether the plan was approved, and prints the review if not. If the policy names more reviewers than
 // the built-in one, it asks them. again is the command that hands in a mended plan.
-func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Engine, s *plan.State,
+func (e *env) planOutcome(c *cli.Context, eng *engine.Engine, s *plan.State,
 	task plan.TaskID, again string) error {
 	t := s.Tasks[task]
 	if t.Verdict != plan.Rejected && !s.Plan.Grafted(task) {
-		return e.makePlan(c, store, eng, s.Plan.PlanID)
+		return e.makePlan(c, eng.Store, eng, s.Plan.PlanID)
 	}
 	reviews := s.Records.Of(t.TaskID).Reviews
 	last := reviews[len(reviews)-1]
@@ -291,11 +291,11 @@ func (e *env) planOutcome(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 	if accepted {
 		return e.printNextOf(c.Context, eng, s.Plan.PlanID)
 	}
-	snap, err := store.Snapshot(c.Context, s.Plan.PlanID)
+	snap, err := eng.Store.Snapshot(c.Context, s.Plan.PlanID)
 	if err != nil {
 		return err
 	}
-	text, err := export.DocumentsOf(c.Context, store, snap, t.TaskID).ReviewFile(last)
+	text, err := export.DocumentsOf(c.Context, eng.Store, snap, t.TaskID).ReviewFile(last)
 	if err != nil {
 		return err
 	}

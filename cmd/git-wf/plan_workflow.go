@@ -222,13 +222,13 @@ type madePlan struct {
 }
 
 // makeWorkflow renders the plan of a workflow.
-func (e *env) makeWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.Engine, name, sentence string) (*madePlan,
+func (e *env) makeWorkflow(c *cli.Context, eng *engine.Engine, name, sentence string) (*madePlan,
 	error) {
-	w, err := e.linted(store, name)
+	w, err := e.linted(eng.Store, name)
 	if err != nil {
 		return nil, err
 	}
-	in, err := e.workflowInputs(c, store, w, sentence)
+	in, err := e.workflowInputs(c, eng.Store, w, sentence)
 	if err != nil {
 		return nil, err
 	}
@@ -256,8 +256,8 @@ func (e *env) makeWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.En
 }
 
 // planWorkflow makes a plan from a workflow: the same events as those of a plan that a person hands in.
-func (e *env) planWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.Engine, name, sentence string) error {
-	m, err := e.makeWorkflow(c, store, eng, name, sentence)
+func (e *env) planWorkflow(c *cli.Context, eng *engine.Engine, name, sentence string) error {
+	m, err := e.makeWorkflow(c, eng, name, sentence)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (e *env) planWorkflow(c *cli.Context, store *gitstore.Store, eng *engine.En
 	if c.Bool("dry-run") {
 		return e.dryRun(c, eng, m.draft, "git wf plan --workflow NAME")
 	}
-	return e.createPlan(c, store, eng, m.draft)
+	return e.createPlan(c, eng, m.draft)
 }
 
 // setText are the params with their values.

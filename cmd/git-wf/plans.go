@@ -13,18 +13,6 @@ import (
 	"gitwf/internal/readmodel"
 )
 
-func (e *env) plansCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "plans",
-		Usage: "list the plans of this repository",
-		Flags: []cli.Flag{
-			jsonFlag(),
-			boolFlag("all,a", "list completed plans, too, apart"),
-		},
-		Action: e.onStore(e.plans),
-	}
-}
-
 func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
 	all, err := readmodel.List(c.Context, store, e.now())
 	if err != nil {
@@ -69,16 +57,6 @@ func (st style) printEntry(w io.Writer, p readmodel.Entry) {
 	}
 	fmt.Fprintf(w, "%s %s  %s  %d of %d  %s%s\n", mark, p.PlanID, st.status(p.Status), p.Done, p.Total, paused,
 		plain.Line(p.Title))
-}
-
-func (e *env) switchCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "switch",
-		Usage:     "make another plan the active one of this worktree",
-		ArgsUsage: "PLAN",
-		Flags:     []cli.Flag{jsonFlag()},
-		Action:    e.onStore(e.switchPlan),
-	}
 }
 
 func (e *env) switchPlan(c *cli.Context, store *gitstore.Store) error {

@@ -20,72 +20,38 @@ func (e *env) policyCommand() *cli.Command {
 	message := messageFlag("why")
 	branchFlag := listFlag("branch",
 		"also name the branch `NAME`, or a pattern such as 'release/*'")
-	return &cli.Command{
-		Name:  "policy",
-		Usage: "show or change what this repository requires of every plan and bundle",
-		Subcommands: []*cli.Command{
-			{Name: "show", Usage: "print the policy", Action: e.onStore(e.policyShow)},
-			{
-				Name: "set", Usage: "replace the policy by a file as show prints it, or name its maintainers",
-				ArgsUsage: "[FILE]",
-				Flags: []cli.Flag{
-					message,
-					listFlag("maintainer",
-						"let `NAME`, instead of others, change the policy on a server: a name of its keys, or of a "+
-							"committer, which nothing proves"),
-				},
-				Action: e.onStore(e.policySet),
-			},
-			e.policyKeyCommand(message),
-			{
-				Name: "baseline", Usage: "judge only what comes after a commit: everything before is exempt",
-				ArgsUsage: "[COMMIT]",
-				Flags:     []cli.Flag{message}, Action: e.onStore(e.policyBaseline),
-			},
-			{
-				Name: "protect", Usage: "protect another directory, or code", ArgsUsage: "DIR...",
-				Flags: []cli.Flag{
-					message,
-					boolFlag("changes",
-						"protect code; without --branch, where changes land and on the branch that is checked out"),
-					countFlag("min-score", "the least score `N` of each item's review", ""),
-					countFlag("quorum", "the least number `N` of people who approve each item", ""),
-					listFlag("reviewer", "one of these `NAME`s must have approved each item"),
-					branchFlag,
-				},
-				Action: e.onStore(e.policyProtect),
-			},
-			{
-				Name: "since", Usage: "judge code from now on: exempt the history of the named branches so far",
-				Flags:  []cli.Flag{message, branchFlag},
-				Action: e.onStore(e.policySince),
-			},
-			{
-				Name: "unprotect", Usage: "let anything land in a directory again, or in code", ArgsUsage: "DIR...",
-				Flags: []cli.Flag{message, boolFlag("changes",
-					"the patterns given to protect --changes")}, Action: e.onStore(e.policyUnprotect),
-			},
-			{
-				Name:      "land.revert",
-				Usage:     "say yes or no: may protected code go back to what it was before an approved change",
-				ArgsUsage: "WHAT", Flags: []cli.Flag{message}, Action: e.onStore(e.policyRevert),
-			},
-			{
-				Name: "retire", Usage: "let a plan's whole bundle be removed", ArgsUsage: "PLAN",
-				Flags: []cli.Flag{message}, Action: e.onStore(e.policyRetire),
-			},
-			{
-				Name: "prune", Usage: "set how much git wf prune keeps, and who may prune",
-				Flags: []cli.Flag{
-					message,
-					countFlag("keep", "the newest `N` versions of each task keep their files", ""),
-					listFlag("by", "let `NAME`, instead of others, prune; proven as a maintainer is"),
-				},
-				Action: e.onStore(e.policyPrune),
-			},
-			{Name: "log", Usage: "show the policy's history", Action: e.onStore(e.policyLog)},
-		},
-	}
+	return parent("policy", "show or change what this repository requires of every plan and bundle",
+		command("show", "print the policy", e.onStore(e.policyShow)),
+		command("set [FILE]", "replace the policy by a file as show prints it, or name its maintainers",
+			e.onStore(e.policySet), message,
+			listFlag("maintainer",
+				"let `NAME`, instead of others, change the policy on a server: a name of its keys, or of a "+
+					"committer, which nothing proves")),
+		e.policyKeyCommand(message),
+		command("baseline [COMMIT]", "judge only what comes after a commit: everything before is exempt",
+			e.onStore(e.policyBaseline), message),
+		command("protect DIR...", "protect another directory, or code",
+			e.onStore(e.policyProtect), message,
+			boolFlag("changes",
+				"protect code; without --branch, where changes land and on the branch that is checked out"),
+			countFlag("min-score", "the least score `N` of each item's review", ""),
+			countFlag("quorum", "the least number `N` of people who approve each item", ""),
+			listFlag("reviewer", "one of these `NAME`s must have approved each item"), branchFlag),
+		command("since", "judge code from now on: exempt the history of the named branches so far",
+			e.onStore(e.policySince), message, branchFlag),
+		command("unprotect DIR...", "let anything land in a directory again, or in code",
+			e.onStore(e.policyUnprotect), message,
+			boolFlag("changes",
+				"the patterns given to protect --changes")),
+		command("land.revert WHAT", "say yes or no: may protected code go back to what it was before an approved change",
+			e.onStore(e.policyRevert), message),
+		command("retire PLAN", "let a plan's whole bundle be removed",
+			e.onStore(e.policyRetire), message),
+		command("prune", "set how much git wf prune keeps, and who may prune",
+			e.onStore(e.policyPrune), message,
+			countFlag("keep", "the newest `N` versions of each task keep their files", ""),
+			listFlag("by", "let `NAME`, instead of others, prune; proven as a maintainer is")),
+		command("log", "show the policy's history", e.onStore(e.policyLog)))
 }
 
 func (e *env) policyShow(c *cli.Context, store *gitstore.Store) error {

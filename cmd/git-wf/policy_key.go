@@ -15,27 +15,14 @@ import (
 )
 
 func (e *env) policyKeyCommand(message cli.Flag) *cli.Command {
-	return &cli.Command{
-		Name:  "key",
-		Usage: "say whose signatures count",
-		Subcommands: []*cli.Command{
-			{
-				Name: "add", Usage: "let a key speak for a person", ArgsUsage: "NAME",
-				Flags: []cli.Flag{
-					message,
-					textFlag("ssh",
-						"a public SSH key, or a line of an allowed-signers file, in `FILE`; - is standard input", ""),
-					textFlag("gpg", "the `FINGERPRINT` of a GPG key", ""),
-				},
-				Action: e.onStore(e.policyKeyAdd),
-			},
-			{
-				Name: "remove", Usage: "remove a person's keys from the policy: what they signed no longer counts",
-				ArgsUsage: "NAME",
-				Flags:     []cli.Flag{message}, Action: e.onStore(e.policyKeyRemove),
-			},
-		},
-	}
+	return parent("key", "say whose signatures count",
+		command("add NAME", "let a key speak for a person", e.onStore(e.policyKeyAdd),
+			message,
+			textFlag("ssh",
+				"a public SSH key, or a line of an allowed-signers file, in `FILE`; - is standard input", ""),
+			textFlag("gpg", "the `FINGERPRINT` of a GPG key", "")),
+		command("remove NAME", "remove a person's keys from the policy: what they signed no longer counts",
+			e.onStore(e.policyKeyRemove), message))
 }
 
 func (e *env) policyKeyAdd(c *cli.Context, store *gitstore.Store) error {

@@ -5,27 +5,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/prompt"
 )
 
-func (e *env) promptCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "prompt",
-		Usage:     "print what an agent would be told about a task",
-		ArgsUsage: "TASK",
-		Flags:     []cli.Flag{planFlag(), executorFlag(), reviewerFlag()},
-		Action:    e.onTask(wholePlan, e.prompt),
-	}
-}
-
-func (e *env) prompt(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
+func (e *env) prompt(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	p, err := eng.Prompt(c.Context, snap, t.TaskID)
 	if err != nil {
 		return err

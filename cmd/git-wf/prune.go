@@ -14,23 +14,6 @@ import (
 	"gitwf/internal/progress"
 )
 
-func (e *env) pruneCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "prune",
-		Usage: "restart a plan's history without the files of versions that nobody approved",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			countFlag("keep", "keep the files of the newest `N` versions of each task", "the policy's, or 3"),
-			boolFlag("dry-run,n", "show what would go, with the bytes in the archive; change nothing"),
-			boolFlag("history", "restart the history even if no version's files go, as after masking a secret"),
-			boolFlag("delete-archive",
-				"delete the archive here (a server's is its owner's): older bundles can't be verified any more, what "+
-					"landed stays"),
-		},
-		Action: e.onStore(e.prune),
-	}
-}
-
 // pruneReport is what prune prints with --json.
 type pruneReport struct {
 	PlanID  plan.ID        `json:"plan_id"`

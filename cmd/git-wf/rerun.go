@@ -9,34 +9,16 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
-	"gitwf/internal/plan"
 )
 
-func (e *env) rerunCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "rerun",
-		Usage:     "make approved deliverables again, for the repository as it is now",
-		ArgsUsage: "[TASK...]",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(), messageFlag("why; the makers read it"),
-			boolFlag("dry-run,n", "only list what would be made again"),
-		},
-		Action: e.onPlan(wholePlan, e.rerun),
-	}
-}
-
-func (e *env) rerun(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	eng, person, err := e.asPerson(c, store)
+func (e *env) rerun(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	person, err := eng.Store.Person(c.Context)
 	if err != nil {
 		return err
 	}
-	var tasks []plan.TaskID
-	for _, name := range c.Args().Slice() {
-		t, err := findTask(snap.State(), name)
-		if err != nil {
-			return err
-		}
-		tasks = append(tasks, t.TaskID)
+	tasks, err := findTasks(snap.State(), c.Args().Slice())
+	if err != nil {
+		return err
 	}
 	r, err := eng.Rerun(c.Context, snap, tasks, c.String("message"))
 	if err != nil {

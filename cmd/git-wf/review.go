@@ -13,6 +13,7 @@ import (
 
 	"gitwf/internal/caller"
 	"gitwf/internal/check"
+	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -20,36 +21,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) reviewCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "review",
-		Usage:     "review the newest version of a task, or be asked for all that waits for you",
-		ArgsUsage: "[TASK]",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			boolFlag("approve", "the version may land"),
-			boolFlag("reject", "the version has to be made again"),
-			boolFlag("still-holds",
-				"the approved version holds for its newer inputs, too: don't make it again; takes no verdict"),
-			countFlag("score", "`N`, from 0 to 100", "100, less 10 for each SHOULD that failed"),
-			listFlag("criterion", "`ID=pass|fail|none[:EVIDENCE]` is a verdict on one criterion"),
-			listFlag("rating",
-				"`DIMENSION=NUMBER` rates a dimension of a rubric, =none if it does not apply; the score follows"),
-			messageFlag("why, or what to change"),
-			textFlag("artifact", "review `VERSION`, such as v2; refused unless it is the newest", ""),
-			textFlag("as", "take the seat of `ROLE`, where the reviewers are roles", "the only open one"),
-			textFlag("reviewer", "note that you review for `NAME`; it counts as yours", ""),
-		},
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return e.onPlan(recordNear, e.review)(c)
-			}
-			return e.onStore(e.walkInbox)(c)
-		},
+func (e *env) reviewOrWalk(c *cli.Context) error {
+	if c.Args().Present() {
+		return e.onEnginePlan(recordNear, e.review)(c)
 	}
+	return e.onEngine(e.walkInbox)(c)
 }
 
-func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+func (e *env) review(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	store := eng.Store
 	s, err := e.state(c.Context, store, snap)
 	if err != nil {
 		return err
@@ -63,7 +43,7 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	}
 	t = s.Subject(t.TaskID)
 	if c.Bool("still-holds") {
-		return e.stillHolds(c, store, snap, t)
+		return e.stillHolds(c, eng, snap, t)
 	}
 	opinion, given, err := opinionFromFlags(c)
 	if err != nil {
@@ -80,10 +60,6 @@ func (e *env) review(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		return err
 	}
 	seat, err := s.SeatFor(t.TaskID, person.Name, c.String("as"))
-	if err != nil {
-		return err
-	}
-	eng, err := e.engine(c, store)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -12,7 +13,8 @@ import (
 )
 
 // stillHolds records a person's word that a task's version holds for what its inputs are now.
-func (e *env) stillHolds(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *env) stillHolds(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	store := eng.Store
 	person, err := store.Person(c.Context)
 	if err != nil {
 		return err
@@ -35,5 +37,5 @@ func (e *env) stillHolds(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	}{t.TaskID, done.Change.Subject, ev.Decision.CreatedAt}, "%s", plain.Line(done.Change.Subject)); err != nil {
 		return err
 	}
-	return e.recorded(c, store, snap.ID)
+	return e.printNextOf(c.Context, eng, snap.ID)
 }

@@ -50,7 +50,7 @@ var (
 )
 
 // walkInbox is git wf review without a task.
-func (e *env) walkInbox(c *cli.Context, store *gitstore.Store) error {
+func (e *env) walkInbox(c *cli.Context, eng *engine.Engine) error {
 	for _, f := range c.Command.Flags {
 		if name := f.Names()[0]; name != "plan" && c.IsSet(name) {
 			return usage("--%s goes with a task; without one, git wf review asks for all that waits for you",
@@ -60,13 +60,9 @@ func (e *env) walkInbox(c *cli.Context, store *gitstore.Store) error {
 	only := plan.ID("")
 	if c.IsSet("plan") {
 		var err error
-		if only, err = planID(c, store); err != nil {
+		if only, err = planID(c, eng.Store); err != nil {
 			return err
 		}
-	}
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
 	}
 	items, err := e.inboxItems(c.Context, eng, only)
 	if err != nil {
@@ -76,7 +72,7 @@ func (e *env) walkInbox(c *cli.Context, store *gitstore.Store) error {
 		fmt.Fprintln(e.stdout, "nothing waits for you")
 		return nil
 	}
-	w := &walker{env: e, ctx: c.Context, store: store, eng: eng}
+	w := &walker{env: e, ctx: c.Context, store: eng.Store, eng: eng}
 	for i, item := range items {
 		err := w.settleItem(item, fmt.Sprintf("(%d/%d)", i+1, len(items)))
 		if errors.Is(err, errQuit) || errors.Is(err, io.EOF) {

@@ -23,26 +23,7 @@ import (
 	"gitwf/internal/readmodel"
 )
 
-func (e *env) runCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "run",
-		Usage: "carry the plan out until it is done or waits for someone",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			jobsFlag(),
-			boolFlag("step", "do exactly one thing"),
-			&cli.StringFlag{Name: "orchestrator",
-				Usage: "`WHO` decides for tasks that decide: agent (of their role, or a person) or policy (a rule)",
-				Value: "agent"},
-			boolFlag("land", "land each change when it is approved, as git wf land does"),
-			executorFlag(), reviewerFlag(),
-			boolFlag("quiet,q", "print no line for each event"),
-		},
-		Action: e.onPlan(wholePlan, e.carryOut),
-	}
-}
-
-func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+func (e *env) carryOut(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
 	if c.NArg() > 0 { // no task is run alone, and for a container there is more to say
 		return cmp.Or(snap.State().RefuseContainer(plan.TaskID(c.Args().First()), "git wf run"), checkArgs(c))
 	}
@@ -52,38 +33,34 @@ func (e *env) carryOut(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if who := c.String("orchestrator"); who != "agent" && who != "policy" {
 		return usage("--orchestrator: expected agent or policy, found %s", plain.Quote(who))
 	}
-	if _, err := store.Head(c.Context); err != nil {
-		return err
-	}
-	eng, err := e.engine(c, store)
-	if err != nil {
+	if _, err := eng.Store.Head(c.Context); err != nil {
 		return err
 	}
 	eng.ByRule = c.String("orchestrator") == "policy"
-	return e.runPlan(c, store, eng, snap.ID)
+	return e.runPlan(c, eng, snap.ID)
 }
 
 // runPlan carries a plan out and says how far it is.
-func (e *env) runPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) (err error) {
+func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error) {
 	if eng.Jobs, err = jobsOf(c); err != nil {
 		return err
 	}
 	if c.Bool("land") {
-		o, err := landOptions(c.Context, store)
+		o, err := landOptions(c.Context, eng.Store)
 		if err != nil {
 			return err
 		}
 		eng.Landing = &engine.RunLanding{LandOptions: o}
 	}
 	state, did, err := e.work(c, eng, id)
-	e.tidyUp(c.Context, store)
+	e.tidyUp(c.Context, eng.Store)
 	if eng.Landing != nil && err != nil {
 		return e.sayLanded(eng.Landing.Done, err)
 	}
 	if err != nil || did && state.Root().Status != plan.StatusDone {
 		return err
 	}
-	snap, err := store.Snapshot(c.Context, id)
+	snap, err := eng.Store.Snapshot(c.Context, id)
 	if err != nil {
 		return err
 	}
@@ -236,15 +213,6 @@ func (e *env) printNextOf(ctx context.Context, eng *engine.Engine, id plan.ID) e
 		printNext(e.stdout, x)
 	}
 	return err
-}
-
-// recorded is printNextOf for a command that needs no engine to record.
-func (e *env) recorded(c *cli.Context, store *gitstore.Store, id plan.ID) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	return e.printNextOf(c.Context, eng, id)
 }
 
 // printWait says what a task waits for, and the command that helps. A question is printed once.

@@ -12,32 +12,7 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/readmodel"
-	"gitwf/templates"
 )
-
-func (e *env) pauseCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "pause",
-		Usage:     "start no work in a plan until it is resumed",
-		ArgsUsage: "[PLAN]",
-		Flags:     []cli.Flag{planFlag(), jsonFlag(), messageFlag("why")},
-		Action: e.onSession(func(d plan.Decision, by plan.Actor) plan.Event {
-			return plan.Pause{Decision: d, Author: by}
-		}, false),
-	}
-}
-
-func (e *env) resumeCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "resume",
-		Usage:     "continue a paused plan, or reopen a completed one",
-		ArgsUsage: "[PLAN]",
-		Flags:     []cli.Flag{planFlag(), jsonFlag(), messageFlag("why; needed for a completed plan")},
-		Action: e.onSession(func(d plan.Decision, by plan.Actor) plan.Event {
-			return plan.Resume{Decision: d, Author: by}
-		}, true),
-	}
-}
 
 // printSession prints what is unusual about a plan as a whole.
 func printSession(w io.Writer, s *plan.State) {
@@ -66,64 +41,38 @@ func printSession(w io.Writer, s *plan.State) {
 	}
 }
 
-// withNamedPlan opens the repository and the plan that the argument or --plan names, or the active one.
-func (e *env) withNamedPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
-	if !c.Args().Present() {
-		return e.withPlan(c, f)
-	}
-	if c.String("plan") != "" {
-		return usage("the plan is named twice, as an argument and with --plan")
-	}
-	return e.withStore(c.Context, func(store *gitstore.Store) error {
-		id, err := planNamed(c.Context, store, c.Args().First())
-		if err != nil {
-			return err
-		}
-		snap, err := store.Snapshot(c.Context, id)
-		if err != nil {
-			return err
-		}
-		return f(store, snap)
+func (e *env) pause(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	return e.changeSession(c, eng, snap, func(d plan.Decision, by plan.Actor) plan.Event {
+		return plan.Pause{Decision: d, Author: by}
 	})
 }
 
-// onSession is the action of a command that records an event of a plan as a whole, and, if activate is set, makes it
-// the active plan of this worktree.
-func (e *env) onSession(event func(plan.Decision, plan.Actor) plan.Event, activate bool) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		return e.withNamedPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-			d, person, err := e.decision(c, store)
-			if err != nil {
-				return err
-			}
-			done, err := store.Append(c.Context, snap.ID, event(d, person), gitstore.AppendOptions{Now: e.now()})
-			if err != nil {
-				return err
-			}
-			if activate {
-				if err := store.SetActive(c.Context, snap.ID); err != nil {
-					return err
-				}
-			}
-			return e.say(struct {
-				readmodel.Head
-				Commit plan.OID `json:"commit"`
-			}{readmodel.HeadOf(done.Snapshot.State()), done.Commit},
-				"%s: %s", snap.ID, plain.Line(strings.TrimPrefix(done.Change.Subject, "session: ")))
-		})
+func (e *env) resume(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	err := e.changeSession(c, eng, snap, func(d plan.Decision, by plan.Actor) plan.Event {
+		return plan.Resume{Decision: d, Author: by}
+	})
+	if err != nil {
+		return err
 	}
+	return eng.Store.SetActive(c.Context, snap.ID)
 }
 
-func typeFlag() cli.Flag {
-	return textFlag("type",
-		"what the plan begins with: "+templates.TypeNames()+", or a `TYPE` of your own, types/TYPE.yaml among your "+
-			"templates; the plan keeps its rules, and prompts have its words", "")
-}
-
-func complexityFlag() cli.Flag {
-	return textFlag("complexity",
-		"the least complexity `LEVEL`: simple, medium or complex; it rises with the number of tasks and "+
-			"never falls", "")
+// changeSession records an event of a plan as a whole.
+func (e *env) changeSession(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot,
+	event func(plan.Decision, plan.Actor) plan.Event) error {
+	d, person, err := e.decision(c, eng.Store)
+	if err != nil {
+		return err
+	}
+	done, err := eng.Store.Append(c.Context, snap.ID, event(d, person), gitstore.AppendOptions{Now: e.now()})
+	if err != nil {
+		return err
+	}
+	return e.say(struct {
+		readmodel.Head
+		Commit plan.OID `json:"commit"`
+	}{readmodel.HeadOf(done.Snapshot.State()), done.Commit},
+		"%s: %s", snap.ID, plain.Line(strings.TrimPrefix(done.Change.Subject, "session: ")))
 }
 
 func checkTypeFlags(c *cli.Context, change bool) error {

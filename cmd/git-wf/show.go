@@ -19,20 +19,6 @@ import (
 	"gitwf/internal/readmodel"
 )
 
-func (e *env) showCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "show",
-		Usage:     "show one task: spec, criteria, versions, reviews, evidence, inputs",
-		ArgsUsage: "TASK",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			boolFlag("review", "print the newest review file instead"),
-			boolFlag("impact", "print instead what a new version would have made again"),
-		},
-		Action: e.onReadable(nearTask, e.show),
-	}
-}
-
 // findTask finds a task by its id.
 func findTask(s *plan.State, name string) (*plan.TaskState, error) {
 	t := s.Tasks[plan.TaskID(name)]
@@ -47,6 +33,18 @@ func findTask(s *plan.State, name string) (*plan.TaskState, error) {
 		return nil, fault.Usage(hint, "no task %q in %s", name, s.Plan.PlanID)
 	}
 	return t, nil
+}
+
+// findTasks finds several tasks by their ids.
+func findTasks(s *plan.State, names []string) (ids []plan.TaskID, err error) {
+	for _, name := range names {
+		t, err := findTask(s, name)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, t.TaskID)
+	}
+	return ids, nil
 }
 
 func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {

@@ -12,26 +12,13 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) splitCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "split",
-		Usage:     "split a task that is too large into smaller ones",
-		ArgsUsage: "TASK",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(), plannerFlag(),
-			textFlag("file,f", "the `FILE` with the smaller tasks; - is standard input", "the planner's"),
-			messageFlag("why"),
-		},
-		Action: e.onTask(wholePlan, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot,
-			t *plan.TaskState) error {
-			return e.replan(c, store, snap, t.TaskID)
-		}),
-	}
+func (e *env) split(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	return e.replan(c, eng, snap, t.TaskID)
 }
 
 // replan splits a leaf or, without one, amends the plan, with a person's file or by the planner.
-func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, leaf plan.TaskID) error {
-	eng, person, err := e.asPerson(c, store)
+func (e *env) replan(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, leaf plan.TaskID) error {
+	person, err := eng.Store.Person(c.Context)
 	if err != nil {
 		return err
 	}
@@ -45,14 +32,14 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 		if err != nil {
 			return unreadable(fileWord(name), err, command)
 		}
-		return mendFile(e.handInPlan(c, store, eng, snap.ID, r, fileWord(name), data, command),
+		return mendFile(e.handInPlan(c, eng, snap.ID, r, fileWord(name), data, command),
 			"mend "+fileWord(name)+", then "+command)
 	}
 	if c.Bool("dry-run") {
 		return fault.Usage(command+" --dry-run", "--dry-run needs the file: an agent's plan exists only "+
 			"once it is made")
 	}
-	if r.Agent, err = e.plannerOf(c, store, eng, command); err != nil {
+	if r.Agent, err = e.plannerOf(c, eng, command); err != nil {
 		return err
 	}
 	if r.Agent == agent.NameOutline {
@@ -62,7 +49,7 @@ func (e *env) replan(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if _, err := eng.Replan(c.Context, snap.ID, r); err != nil {
 		return err
 	}
-	return e.makePlan(c, store, eng, snap.ID)
+	return e.makePlan(c, eng.Store, eng, snap.ID)
 }
 
 // The commands that hand in a plan, and a changed one.
@@ -73,9 +60,9 @@ const (
 
 // handInPlan tries a person's file and records it as the next version of a planning task. again is the command that
 // hands in a mended one.
-func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, r engine.Replanning,
+func (e *env) handInPlan(c *cli.Context, eng *engine.Engine, id plan.ID, r engine.Replanning,
 	name string, data []byte, again string) error {
-	snap, err := store.Snapshot(c.Context, id)
+	snap, err := eng.Store.Snapshot(c.Context, id)
 	if err != nil {
 		return err
 	}
@@ -84,7 +71,7 @@ func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 		return err
 	}
 	if task != "" && !c.Bool("dry-run") {
-		return e.planOutcome(c, store, eng, snap.State(), task, again)
+		return e.planOutcome(c, eng, snap.State(), task, again)
 	}
 	d, err := eng.DraftFor(c.Context, id, r, name, data)
 	if err != nil {
@@ -98,11 +85,11 @@ func (e *env) handInPlan(c *cli.Context, store *gitstore.Store, eng *engine.Engi
 	if c.Bool("dry-run") {
 		return e.dryRun(c, eng, d, again)
 	}
-	return e.handInDraft(c, store, eng, id, r, d, again)
+	return e.handInDraft(c, eng, id, r, d, again)
 }
 
 // handInDraft records what DraftFor has read.
-func (e *env) handInDraft(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, r engine.Replanning,
+func (e *env) handInDraft(c *cli.Context, eng *engine.Engine, id plan.ID, r engine.Replanning,
 	d engine.Draft, again string) error {
 	if err := e.tryLines(c, eng, d); err != nil {
 		return err
@@ -118,5 +105,5 @@ func (e *env) handInDraft(c *cli.Context, store *gitstore.Store, eng *engine.Eng
 	if err != nil {
 		return err
 	}
-	return e.planOutcome(c, store, eng, s, task, again)
+	return e.planOutcome(c, eng, s, task, again)
 }

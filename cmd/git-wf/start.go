@@ -17,19 +17,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) startCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "start",
-		Usage:     "make a worktree and a branch in which to do a task that changes the repository",
-		ArgsUsage: "TASK [DIR]",
-		Flags: []cli.Flag{planFlag(), jsonFlag(),
-			textFlag("on", "begin with the candidate of `TASK`, which it waits for; hand in when that is approved",
-				"")},
-		Action: e.onTask(recordNear, e.start),
-	}
-}
-
-func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *env) start(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	if !t.Changes() {
 		return fault.Refused("git wf submit "+string(t.TaskID)+" PATH...", "%s: does not change the repository",
 			t.TaskID)
@@ -37,10 +25,6 @@ func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if t.Status == plan.StatusDone {
 		return fault.Refused(fmt.Sprintf("git wf review %s --reject -m WHY has it made again", t.TaskID), "%s: is done",
 			t.TaskID)
-	}
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
 	}
 	dir := ""
 	if c.Args().Len() > 1 {
@@ -50,7 +34,7 @@ func (e *env) start(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if t.Active > 0 { // the worktree of the last version may still be there
 		again = fmt.Sprintf("-%d", t.Active+1)
 	}
-	made, err := makeWorktree(c.Context, store, eng, snap.ID, t.TaskID, plan.TaskID(c.String("on")), again, dir)
+	made, err := makeWorktree(c.Context, eng, snap.ID, t.TaskID, plan.TaskID(c.String("on")), again, dir)
 	if err != nil {
 		return err
 	}
@@ -77,8 +61,9 @@ func (b begunWorktree) print(w io.Writer) {
 
 // makeWorktree makes a worktree and a branch with what a task's change begins with. The suffix tells several of one
 // task apart; the directory is beside the user's worktree unless one is named.
-func makeWorktree(ctx context.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID, task, on plan.TaskID,
-	suffix, dir string) (b begunWorktree, err error) {
+func makeWorktree(ctx context.Context, eng *engine.Engine, id plan.ID, task, on plan.TaskID, suffix, dir string,
+) (b begunWorktree, err error) {
+	store := eng.Store
 	if store.WorkTree() == "" {
 		return b, fault.Refused("", "%s: a bare repository has no worktrees", task)
 	}

@@ -18,31 +18,18 @@ import (
 	"gitwf/internal/readmodel"
 )
 
-func (e *env) statusCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "status",
-		Usage: "show the tree of tasks, and what each waits for",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "as",
-				Usage: "print a document: `dev-plan` says TODO, DOING, BLOCKED, DONE or VERIFIED, and what shows it"},
-			boolFlag("cost", "show the tokens and dollars that agents report instead"),
-			boolFlag("watch,w", "keep showing it, with who works for how long, until interrupted"),
-		},
-		Action: func(c *cli.Context) error {
-			switch as := c.String("as"); {
-			case as != "" && as != "dev-plan":
-				return usage("--as: expected dev-plan, found %s", plain.Quote(as))
-			case as != "":
-				return e.onReadable(wholePlan, e.showDevPlan)(c)
-			case c.Bool("watch"):
-				return e.watch(c)
-			case c.Bool("cost"):
-				return e.onReadable(warmPlan, e.showCost)(c)
-			}
-			return e.onReadable(warmPlan, e.showStatus)(c)
-		},
+func (e *env) status(c *cli.Context) error {
+	switch as := c.String("as"); {
+	case as != "" && as != "dev-plan":
+		return usage("--as: expected dev-plan, found %s", plain.Quote(as))
+	case as != "":
+		return e.onReadable(wholePlan, e.showDevPlan)(c)
+	case c.Bool("watch"):
+		return e.watch(c)
+	case c.Bool("cost"):
+		return e.onReadable(warmPlan, e.showCost)(c)
 	}
+	return e.onReadable(warmPlan, e.showStatus)(c)
 }
 
 // showDevPlan prints the plan as a document, each task with one of five words for where it stands.

@@ -17,23 +17,6 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) submitCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "submit",
-		Usage:     "hand in a candidate for a task",
-		ArgsUsage: "TASK [PATH...]",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			messageFlag("what was done"),
-			textFlag("commit", "of a change: what `REV` changes since its merge base with what the task begins with",
-				""),
-			boolFlag("worktree", "of a change: the files of this worktree, without ignored ones"),
-			countFlag("claim", "hand in under claim `N` of git wf next; refused if it was claimed since", ""),
-		},
-		Action: e.onTask(recordNear, e.submit),
-	}
-}
-
 // canSubmit refuses what is neither a file nor a directory, without opening it.
 func (e *env) canSubmit(name string) error {
 	name = e.absolute(name)
@@ -47,7 +30,7 @@ func (e *env) canSubmit(name string) error {
 	return nil
 }
 
-func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	if c.IsSet("claim") && c.Int("claim") < 1 {
 		return usage("--claim: expected the number of a claim, found %d", c.Int("claim"))
 	}
@@ -59,11 +42,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 			return usage("submit %s: %w", name, err)
 		}
 	}
-	person, err := e.maker(c.Context, store)
-	if err != nil {
-		return err
-	}
-	eng, err := e.engine(c, store)
+	person, err := e.maker(c.Context, eng.Store)
 	if err != nil {
 		return err
 	}
@@ -89,7 +68,7 @@ func (e *env) submit(c *cli.Context, store *gitstore.Store, snap *gitstore.Snaps
 	if c.Context.Err() != nil {
 		return c.Context.Err()
 	}
-	if snap, err = store.Snapshot(c.Context, snap.ID); err != nil {
+	if snap, err = eng.Store.Snapshot(c.Context, snap.ID); err != nil {
 		return err
 	}
 	x, err := e.explain(c.Context, eng, snap)

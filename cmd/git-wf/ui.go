@@ -24,21 +24,6 @@ import (
 	"gitwf/internal/web"
 )
 
-func (e *env) uiCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "ui",
-		Usage: "show the plan live in a browser, and decide there",
-		Flags: []cli.Flag{
-			planFlag(),
-			&cli.StringFlag{Name: "addr", Usage: "listen on the loopback `ADDRESS`; port 0 is any free one",
-				Value: "127.0.0.1:0"},
-			boolFlag("no-open", "print the address, but open no browser"),
-			boolFlag("read-only", "offer nothing that changes anything"),
-		},
-		Action: e.onStore(e.ui),
-	}
-}
-
 func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 	id := plan.ID("")
 	if c.IsSet("plan") {

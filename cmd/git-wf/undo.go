@@ -13,20 +13,6 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) undoCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "undo",
-		Usage:     "plan to take a landed change back out of the branch",
-		ArgsUsage: "TASK",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			&cli.StringFlag{Name: "branch", Usage: "take it back on `BRANCH`",
-				DefaultText: "wf.branch, else the remote's, else main"},
-		},
-		Action: e.onTask(undoneIn, e.undo),
-	}
-}
-
 // undoneIn is wholePlan, but the plan before where an undo of the task that was killed has made its own
 // plan active.
 func undoneIn(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, error) {
@@ -40,9 +26,9 @@ func undoneIn(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snap
 	return wholePlan(c, store, id)
 }
 
-func (e *env) undo(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.TaskState) error {
+func (e *env) undo(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	ctx := c.Context
-	eng, person, err := e.asPerson(c, store)
+	person, err := eng.Store.Person(c.Context)
 	if err != nil {
 		return err
 	}
@@ -59,7 +45,7 @@ func (e *env) undo(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if err != nil {
 		return err
 	}
-	if err := store.SetActive(ctx, id); err != nil {
+	if err := eng.Store.SetActive(ctx, id); err != nil {
 		return err
 	}
 	u.Plan = id
@@ -73,7 +59,7 @@ func (e *env) undo(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 				"when the plan is approved and git wf run waits for %[1]s: git wf submit %[1]s --commit %.12[2]s\n",
 				engine.UndoTask, u.Commit)
 		}
-		return e.planOutcome(c, store, eng, state, plan.PlanTaskID, planFromFile)
+		return e.planOutcome(c, eng, state, plan.PlanTaskID, planFromFile)
 	}
 	if err := e.out(u, func(w io.Writer) { e.printUndoing(w, u) }); err != nil {
 		return err

@@ -18,21 +18,6 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) verifyCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "verify",
-		Usage:     "judge whether what is staged, a commit, or a range may land",
-		ArgsUsage: "[COMMIT | RANGE]",
-		Flags: []cli.Flag{
-			jsonFlag(),
-			&cli.StringFlag{Name: "format", Value: "text",
-				Usage: "print findings as `FORMAT`: text, github (annotations of a workflow) or sarif (2.1.0)"},
-			boolFlag("require-commits", "exit with 1 if the range selects no commit"),
-		},
-		Action: e.onStore(e.verify),
-	}
-}
-
 func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	rev, required := c.Args().First(), c.Bool("require-commits")
 	switch format := c.String("format"); {

@@ -13,19 +13,6 @@ import (
 	"gitwf/internal/plan"
 )
 
-func (e *env) waiveCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "waive",
-		Usage:     "in an emergency, let one unapproved thing pass",
-		ArgsUsage: "PATH | TASK",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(), messageFlag("why; needed"),
-			textFlag("criterion", "of a task, the criterion `ID` that passes", ""),
-		},
-		Action: e.onStore(e.waive),
-	}
-}
-
 func (e *env) waive(c *cli.Context, store *gitstore.Store) error {
 	if strings.TrimSpace(c.String("message")) == "" {
 		return usage("a waiver needs a --message")

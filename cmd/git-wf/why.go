@@ -16,17 +16,6 @@ import (
 	"gitwf/internal/plain"
 )
 
-func (e *env) whyCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "why",
-		Usage:     "say which task, version and review brought a line of a file in",
-		ArgsUsage: "PATH",
-		Flags: []cli.Flag{&cli.StringFlag{Name: "at", Usage: "take the file as of `REV`", DefaultText: "the worktree"},
-			jsonFlag()},
-		Action: e.onStore(e.why),
-	}
-}
-
 func (e *env) why(c *cli.Context, store *gitstore.Store) error {
 	file, line := e.lineOf(c.Args().First())
 	if info, err := os.Stat(e.absolute(file)); err == nil && info.IsDir() && c.String("at") == "" {

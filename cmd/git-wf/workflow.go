@@ -26,12 +26,6 @@ import (
 	"gitwf/templates"
 )
 
-func workflowFlag() cli.Flag {
-	return textFlag("workflow",
-		"make the plan from a workflow, by `NAME` or path; its command lines, also those of later parts, are shown "+
-			"and trusted here", "")
-}
-
 func setFlag() cli.Flag {
 	return listFlag("set", "a param of the workflow, `NAME=VALUE`; list items have commas between them")
 }
@@ -39,69 +33,17 @@ func setFlag() cli.Flag {
 func programLayer() prompt.Layer { return prompt.Layer{FS: templates.FS} }
 
 func (e *env) workflowCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "workflow",
-		Usage: "look at ways of working that plans are made from, and write your own",
-		Subcommands: []*cli.Command{
-			{
-				Name: "list", Usage: "list the workflows", Flags: []cli.Flag{jsonFlag()},
-				Action: e.anywhere(e.workflowList),
-			},
-			{
-				Name:      "show",
-				Usage:     "show a workflow: params, roles, tasks, how much work it can become, command lines",
-				ArgsUsage: "WORKFLOW",
-				Flags: []cli.Flag{
-					setFlag(),
-					boolFlag("graph", "draw the tasks that it begins with"),
-					textFlag("format", "of the graph, as for git wf graph", "ascii"),
-					jsonFlag(),
-				},
-				Action: e.anywhere(e.workflowShow),
-			},
-			{
-				Name: "lint", Usage: "say what is wrong with workflow files", ArgsUsage: "FILE...",
-				Flags: []cli.Flag{jsonFlag()}, Action: e.anywhere(e.workflowLint),
-			},
-			{
-				Name: "render", Usage: "print the plan that a workflow comes to, or what fills its GOALs from a file",
-				ArgsUsage: "WORKFLOW [TEXT...]",
-				Flags: []cli.Flag{
-					setFlag(),
-					listFlag("from",
-						"`TASK=FILE`: print instead what follows once the task has delivered the file"),
-					jsonFlag(),
-				},
-				Action: e.anywhere(e.workflowRender),
-			},
-			{
-				Name: "new", ArgsUsage: "NAME",
-				Usage: "write a small workflow to begin with, or a copy of one, as NAME.yaml",
-				Flags: []cli.Flag{textFlag("copy", "copy this `WORKFLOW`, under the new name", "")},
-				Action: func(c *cli.Context) error {
-					if !c.IsSet("copy") {
-						return e.workflowNew(c, newWorkflow)
-					}
-					return e.anywhere(func(c *cli.Context, store *gitstore.Store) error {
-						w, err := e.loadWorkflow(store, c.String("copy"))
-						if err != nil {
-							return err
-						}
-						head, rest, _ := strings.Cut("\n"+string(w.Sources()[0].Data), "\nworkflow:")
-						_, rest, _ = strings.Cut(rest, "\n")
-						return e.workflowNew(c, strings.TrimPrefix(head+"\nworkflow: NAME\n"+rest, "\n"))
-					})(c)
-				},
-			},
-			{
-				Name: "schema", Usage: "print the JSON Schema of workflow files",
-				Action: func(*cli.Context) error {
-					_, err := e.stdout.Write(workflow.Schema())
-					return err
-				},
-			},
-		},
-	}
+	return parent("workflow", "look at ways of working that plans are made from, and write your own",
+		command("list", "list the workflows", e.anywhere(e.workflowList), jsonFlag()),
+		command("show WORKFLOW", "show a workflow: params, roles, tasks, how much work it can become, command lines",
+			e.anywhere(e.workflowShow), setFlag(), boolFlag("graph", "draw the tasks that it begins with"),
+			textFlag("format", "of the graph, as for git wf graph", "ascii"), jsonFlag()),
+		command("lint FILE...", "say what is wrong with workflow files", e.anywhere(e.workflowLint), jsonFlag()),
+		command("render WORKFLOW [TEXT...]", "print the plan that a workflow comes to", e.anywhere(e.workflowRender),
+			setFlag(), jsonFlag()),
+		command("new NAME", "write a small workflow to begin with, or a copy of one, as NAME.yaml",
+			e.anywhere(e.workflowNew), textFlag("copy", "copy this `WORKFLOW`, under the new name", "")),
+		command("schema", "print the JSON Schema of workflow files", e.printSchema(workflow.Schema)))
 }
 
 // workflowSummary is a line of the list.
@@ -176,7 +118,7 @@ func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 	}
 	s := m.begun(e)
 	if c.Bool("graph") {
-		return e.writeGraph(c, graph.FromState(s, graph.Options{}), true)
+		return e.writeGraph(c, graph.FromState(s, graph.Options{}))
 	}
 	g := graph.FromState(s, graph.Options{})
 	b, err := m.Bounds(m.inputs)
@@ -323,7 +265,7 @@ func (e *env) workflowLint(c *cli.Context, store *gitstore.Store) error {
 	return nil
 }
 
-// workflowRender prints what a workflow comes to. With --from it prints the fragments instead that follow.
+// workflowRender prints what a workflow comes to.
 func (e *env) workflowRender(c *cli.Context, store *gitstore.Store) error {
 	if !c.Args().Present() {
 		return fault.Usage("git wf workflow render NAME --set NAME=VALUE", "render takes the name of a workflow")
@@ -344,68 +286,15 @@ func (e *env) workflowRender(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return mendFile(err, "another --set NAME=VALUE")
 	}
-	parts := []*workflow.Rendering{r}
-	if from := c.StringSlice("from"); len(from) > 0 {
-		if parts, err = e.renderFrom(w, in, r, from); err != nil {
-			return err
+	return e.out(struct {
+		Text  string          `json:"text"`
+		Fills []workflow.Fill `json:"fills"`
+	}{string(r.Text), orEmpty(r.Fills)}, func(w io.Writer) {
+		fmt.Fprintf(w, "%s", r.Text)
+		for _, f := range r.Fills {
+			fmt.Fprintf(e.stderr, "%s is filled from %s of %s\n", f.Target, plain.Line(f.File), f.Source)
 		}
-	}
-	for i, part := range parts {
-		if err := e.out(struct {
-			Text  string          `json:"text"`
-			Fills []workflow.Fill `json:"fills"`
-		}{string(part.Text), orEmpty(part.Fills)}, func(w io.Writer) {
-			if i > 0 {
-				fmt.Fprintln(w, "---")
-			}
-			fmt.Fprintf(w, "%s", part.Text)
-			for _, f := range part.Fills {
-				fmt.Fprintf(e.stderr, "%s is filled from %s of %s\n", f.Target, plain.Line(f.File), f.Source)
-			}
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// renderFrom renders the fills that follow from files of tasks, each TASK=FILE in turn.
-func (e *env) renderFrom(w *workflow.Workflow, in *workflow.Inputs, r *workflow.Rendering,
-	from []string) (parts []*workflow.Rendering, err error) {
-	fills := r.Fills
-	for _, text := range from {
-		task, file, ok := strings.Cut(text, "=")
-		if !ok {
-			return nil, usage("--from: expected TASK=FILE, found %s", plain.Quote(text))
-		}
-		data, err := e.readInput(file, plandoc.MaxFileBytes+1)
-		if err != nil {
-			return nil, unreadable("the file "+fileWord(file), err, "git wf workflow render NAME --from TASK=FILE")
-		}
-		found := false
-		for _, f := range fills {
-			if string(f.Source) != task {
-				continue
-			}
-			found = true
-			part, err := w.RenderFill(in, f.Fill, data)
-			if err != nil {
-				return nil, mendFile(err, "mend "+plain.Line(file))
-			}
-			parts, fills = append(parts, part), append(slices.Clone(fills), part.Fills...)
-		}
-		if !found {
-			var names []string
-			for _, f := range fills {
-				names = append(names, string(f.Source))
-			}
-			slices.Sort(names)
-			return nil, fault.Usage("git wf workflow render NAME shows what is filled, and from which task",
-				"nothing is filled from %s; expected one of %s", plain.Quote(task),
-				strings.Join(slices.Compact(names), ", "))
-		}
-	}
-	return parts, nil
+	})
 }
 
 var workflowName = pattern.Compile(`^[a-z][a-z0-9-]{0,39}$`)
@@ -431,13 +320,22 @@ tasks:
     review: {by: [critic], max_rounds: 3}
 `
 
-// workflowNew writes a workflow; NAME stands for its name.
-func (e *env) workflowNew(c *cli.Context, text string) error {
-	name := c.Args().First()
-	if c.Args().Len() != 1 || !workflowName.Get().MatchString(name) {
+// workflowNew writes a workflow, a small one or a copy.
+func (e *env) workflowNew(c *cli.Context, store *gitstore.Store) error {
+	name, text := c.Args().First(), newWorkflow
+	if !workflowName.Get().MatchString(name) {
 		return fault.Usage("git wf workflow new NAME",
 			"new takes a name of lower-case letters, digits and hyphens, found %s",
 			plain.Quote(name))
+	}
+	if c.IsSet("copy") {
+		w, err := e.loadWorkflow(store, c.String("copy"))
+		if err != nil {
+			return err
+		}
+		head, rest, _ := strings.Cut("\n"+string(w.Sources()[0].Data), "\nworkflow:")
+		_, rest, _ = strings.Cut(rest, "\n")
+		text = strings.TrimPrefix(head+"\nworkflow: NAME\n"+rest, "\n")
 	}
 	file := e.absolute(name + ".yaml")
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
