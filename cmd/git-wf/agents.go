@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +12,6 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
-	"gitwf/internal/terminal"
 )
 
 func (e *env) agentsCommand() *cli.Command {
@@ -99,16 +96,7 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 		l.look(wrong)
 		lines = append(lines, l)
 	}
-	first, second := 0, 0 // columns
-	for _, l := range lines {
-		first, second = max(first, terminal.Cells(plain.Line(l.Name))), max(second, terminal.Cells(l.about()))
-	}
-	err = e.out(lines, func(w io.Writer) {
-		for _, l := range lines {
-			printAgent(w, l, first, second)
-		}
-	})
-	return errors.Join(err, e.printRoles(c, store))
+	return errors.Join(e.print("agents", lines), e.printRoles(c, store))
 }
 
 // look records why an agent is not usable, unless err is nil.
@@ -129,8 +117,8 @@ func (l *agentLine) look(err error) {
 	}
 }
 
-// about is the agent's kind, model and default roles.
-func (l agentLine) about() string {
+// About is the agent's kind, model and default roles.
+func (l agentLine) About() string {
 	about := strings.TrimSpace(l.Kind + " " + l.Model)
 	if len(l.Roles) > 0 {
 		about = strings.TrimPrefix(about+", "+strings.Join(l.Roles, ", "), ", ")
@@ -138,29 +126,8 @@ func (l agentLine) about() string {
 	return plain.Line(about)
 }
 
-func printAgent(w io.Writer, l agentLine, first, second int) {
-	state := "usable"
-	if !l.Usable {
-		state = "not usable: " + strings.TrimPrefix(l.WhyNot, plain.Line(l.Name)+": ")
-	}
-	fmt.Fprintf(w, "%s  %s  %s\n", padded(plain.Line(l.Name), first), padded(l.about(), second), state)
-	if l.Writes != "" {
-		fmt.Fprintf(w, "%*s  %s\n", first, "", l.Writes)
-	}
-	if l.Own {
-		fmt.Fprintf(w, "%*s  reviews what its own program makes, in other sessions; "+
-			"git config wf.reviewer AGENT sets another\n", first, "")
-	}
-	if l.Problem != nil {
-		fmt.Fprintf(w, "%*s  %s is %s; mend it: %s\n", first, "", plain.Line(l.Problem.Setting),
-			shownValue(l.Problem.Value), plain.Line(l.Problem.Mend))
-	}
-}
-
-// padded fills a text up to a number of columns.
-func padded(s string, columns int) string {
-	return s + strings.Repeat(" ", max(columns-terminal.Cells(s), 0))
-}
+// Reason is why the agent is not usable, without its name.
+func (l agentLine) Reason() string { return strings.TrimPrefix(l.WhyNot, plain.Line(l.Name)+": ") }
 
 // shownValue is a setting's value in a message.
 func shownValue(v string) string {

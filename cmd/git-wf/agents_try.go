@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +17,6 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
-	"gitwf/internal/terminal"
 )
 
 // tryLimit is how long git wf agents test waits for an answer.
@@ -74,7 +72,7 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	t.Chain = chainOf(set, name, t)
-	if err := e.out(t, t.print); err != nil || t.Pass {
+	if err := e.print("tried", t); err != nil || t.Pass {
 		return err
 	}
 	switch {
@@ -156,39 +154,19 @@ func chainOf(set *agent.Set, name string, t tried) []chainLink {
 	return links
 }
 
-func (t tried) print(w io.Writer) {
-	names := 0 // columns
-	for _, l := range t.Chain {
-		names = max(names, terminal.Cells(plain.Line(l.Name)))
+// Said is what is to be shown of an answer that breaks the contract.
+func (t tried) Said() []safe {
+	switch {
+	case t.Replies > 0:
+		return linesOf(t.Message)
+	case t.res.LogTail == "": // the rest has been said
+		return nil
 	}
-	for _, l := range t.Chain {
-		said := l.State
-		switch l.State {
-		case linkDown:
-			said = plain.Line(l.Why) // begins with the reason: unavailable, busy, failed
-		case linkAnswered:
-			said = t.answered()
-		}
-		fmt.Fprintf(w, "  %s  %s\n", padded(plain.Line(l.Name), names), said)
-	}
-	if t.Pass {
-		fmt.Fprintf(w, "%s keeps the contract\n", plain.Line(t.Agent))
-		return
-	}
-	text := t.Message
-	if t.Replies == 0 {
-		text = t.res.LogTail // the rest has been said
-		if text != "" {
-			text = "end of its output:\n" + text
-		}
-	}
-	for line := range strings.Lines(plain.Text(text)) {
-		fmt.Fprintf(w, "    %s\n", strings.TrimRight(line, "\n"))
-	}
+	return append([]safe{"end of its output:"}, linesOf(t.res.LogTail)...)
 }
 
-// answered says how long an answer took, and what it cost if the agent reports that.
-func (t tried) answered() string {
+// Answered says how long an answer took, and what it cost if the agent reports that.
+func (t tried) Answered() string {
 	took := t.res.Duration.Round(time.Millisecond)
 	text := fmt.Sprintf("answered in %s", took)
 	if t.Replies > 1 {

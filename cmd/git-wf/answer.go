@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,13 +63,12 @@ func (e *env) stillAsked(ctx context.Context, eng *engine.Engine, snap *gitstore
 	for _, w := range x.Waits {
 		if w.Task == task && len(w.Questions)+len(w.Missing) > 0 {
 			fmt.Fprintln(e.stdout, "still needed:")
-			printQuestions(e.stdout, w)
+			err := e.render(e.stdout, "questions", w)
 			fmt.Fprintf(e.stdout, "next: %s\n", plain.Line(w.Command))
-			return nil
+			return err
 		}
 	}
-	printNext(e.stdout, x)
-	return nil
+	return e.render(e.stdout, "next", x)
 }
 
 // maxAnswer is the limit, in bytes, of an answer on standard input; longer ones are handed in as files.
@@ -117,30 +115,4 @@ func (e *env) absoluteAll(names []string) []string {
 		all[i] = e.absolute(name)
 	}
 	return all
-}
-
-// printQuestions shows what a task asks, and which inputs it requires in which form.
-func printQuestions(w io.Writer, wait engine.Wait) {
-	for _, q := range wait.Questions {
-		fmt.Fprintf(w, "    %s (%s): %s\n", q.QuestionID, plain.Line(q.Kind), plain.Line(q.Question))
-		for _, o := range q.Options {
-			mark := ""
-			if o.OptionID == q.RecommendedOptionID {
-				mark = " (recommended)"
-			}
-			fmt.Fprintf(w, "      %s: %s%s\n", plain.Line(o.OptionID), plain.Line(o.Description), mark)
-		}
-	}
-	for _, m := range wait.Missing {
-		form := plain.Line(strings.TrimSpace(m.Kind + " " + strings.Join(m.Formats, "|")))
-		if form != "" {
-			form = ", " + form
-		}
-		about := plain.Line(m.Description)
-		if about != "" {
-			about = ": " + about
-		}
-		fmt.Fprintf(w, "    %s (%d/%d%s)%s\n", plain.Line(m.Name), m.Have, max(m.Count, 1), form, about)
-		fmt.Fprintf(w, "      files in %s/ are taken by git wf run\n", m.Dir)
-	}
 }

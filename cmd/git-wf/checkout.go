@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -41,7 +40,7 @@ func (e *env) checkout(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	err = e.out(done, func(w io.Writer) { printUpdate(w, done) })
+	err = e.print("checkout", done)
 	if err != nil || len(done.Edited) == 0 {
 		return err
 	}
@@ -55,20 +54,4 @@ func (e *env) views(store *gitstore.Store) (*views.Views, error) {
 		Store: store, Now: e.now, Warn: func(text string) { fmt.Fprintln(e.stderr, "warning: "+text) },
 		Agent: func(t *plan.Task) string { return table.Of(t, func(string) bool { return true }) },
 	}, err
-}
-
-func printUpdate(w io.Writer, done views.Update) {
-	for _, k := range done.Kept {
-		fmt.Fprintf(w, "%s: what was there is now %s\n", plain.Line(k.Path), plain.Line(k.Copy))
-	}
-	for _, ed := range done.Edited {
-		fmt.Fprintf(w, "%s was edited or is not ours, and stays as it is\n", plain.Line(ed.Path))
-	}
-	switch {
-	case len(done.Written)+len(done.Removed) > 0:
-		fmt.Fprintf(w, "%s: %s written, %d removed\n", done.Directory,
-			plain.Count(len(done.Written), "file"), len(done.Removed))
-	case len(done.Edited) == 0:
-		fmt.Fprintf(w, "%s is up to date\n", done.Directory)
-	}
 }

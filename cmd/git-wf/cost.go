@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
@@ -32,30 +31,24 @@ func (e *env) showCost(c *cli.Context, store *gitstore.Store, snap *gitstore.Sna
 	if err != nil {
 		return err
 	}
-	totals := costTotals(items)
-	return e.out(struct {
+	totals, sum := costTotals(items), 0.0
+	for _, t := range totals {
+		sum += t.CostUSD
+	}
+	return e.print("costs", struct {
 		PlanID plan.ID       `json:"plan_id"`
 		Totals []costTotal   `json:"totals"`
 		Items  []engine.Cost `json:"items"`
-	}{snap.ID, totals, items}, func(w io.Writer) { printCosts(w, totals) })
+		Sum    float64       `json:"-"`
+	}{snap.ID, totals, items, sum})
 }
 
-func printCosts(w io.Writer, totals []costTotal) {
-	if len(totals) == 0 {
-		fmt.Fprintln(w, "no agent has reported what its work took")
-		return
+// Name is the agent's, with the model.
+func (t costTotal) Name() string {
+	if t.Model == "" {
+		return plain.Line(t.Agent)
 	}
-	sum := 0.0
-	for _, t := range totals {
-		name := t.Agent
-		if t.Model != "" {
-			name += " (" + t.Model + ")"
-		}
-		fmt.Fprintf(w, "%-32s %4d replies  %10d tokens in  %10d out  %s\n", plain.Line(name), t.Replies,
-			t.InputTokens, t.OutputTokens, dollars(t.CostUSD))
-		sum += t.CostUSD
-	}
-	fmt.Fprintf(w, "%-32s %s\n", "all", dollars(sum))
+	return plain.Line(t.Agent + " (" + t.Model + ")")
 }
 
 func costTotals(items []engine.Cost) []costTotal {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -50,14 +49,25 @@ func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
 	if c.Bool("mask") && fixErr == nil {
 		fixErr = e.maskRecords(c.Context, store, found)
 	}
-	err = e.out(found.findings, func(w io.Writer) { e.printCheckup(w, found) })
+	fixed := 0
+	for _, f := range found.findings {
+		if f.Fixed != "" {
+			fixed++
+		}
+	}
+	if !e.json {
+		defer e.printAround(found)
+	}
+	err = e.printAs("checkup", found.findings, struct {
+		Findings     []audit.Finding
+		Waivers      []audit.Waiver
+		Plans, Fixed int
+	}{found.findings, found.waivers, len(found.plans), fixed})
 	if err != nil || fixErr != nil {
 		return errors.Join(err, fixErr)
 	}
-	for _, f := range found.findings {
-		if f.Fixed == "" {
-			return errSaid
-		}
+	if fixed < len(found.findings) {
+		return errSaid
 	}
 	return nil
 }
@@ -169,26 +179,8 @@ func policyFindings(ctx context.Context, store *gitstore.Store, plans []plan.ID,
 	return findings, nil
 }
 
-func (p printer) printCheckup(w io.Writer, found *checkup) {
-	fixed := 0
-	for _, f := range found.findings {
-		fmt.Fprintln(w, plain.Line(fmt.Sprintf("%s: %s %s: %s", f.Code, f.PlanID, f.Place, f.Message)))
-		switch {
-		case f.Fixed != "":
-			fixed++
-			fmt.Fprintf(w, "  fixed: %s\n", plain.Line(f.Fixed))
-		case f.Mend != "":
-			fmt.Fprintf(w, "  %s\n", plain.Line(f.Mend))
-		}
-	}
-	for _, waived := range found.waivers {
-		fmt.Fprintln(w, plain.Line("waived: "+waived.String()))
-	}
-	fmt.Fprintf(w, "%s, %s", plain.Count(len(found.plans), "plan"), plain.Count(len(found.findings), "finding"))
-	if fixed > 0 {
-		fmt.Fprintf(w, ", %d fixed", fixed)
-	}
-	fmt.Fprintln(w)
+// printAround prints what is no finding, but worth knowing.
+func (p printer) printAround(found *checkup) {
 	p.printTries("refused: ", found.tries)
 	if found.unread != "" {
 		fmt.Fprintln(p.stderr, plain.Line("note: an agent further above this command is not seen: "+found.unread))

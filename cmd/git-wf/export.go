@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -101,8 +100,8 @@ func (e *env) export(c *cli.Context, store *gitstore.Store) error {
 			return err
 		}
 	}
-	d := exportDocument{export.BundleDir(root, id), changed, landed, b.Manifest}
-	return e.out(d, func(w io.Writer) { printExport(w, d, len(b.Entries), c.Bool("commit")) })
+	return e.print("export",
+		exportDocument{export.BundleDir(root, id), changed, landed, b.Manifest, len(b.Entries), c.Bool("commit")})
 }
 
 // exportDocument is what export --json prints.
@@ -111,39 +110,9 @@ type exportDocument struct {
 	Changed  bool            `json:"changed"`
 	Commit   plan.OID        `json:"commit"`
 	Manifest export.Manifest `json:"manifest"`
-}
 
-func printExport(w io.Writer, b exportDocument, files int, commits bool) {
-	state := "unchanged"
-	if b.Changed {
-		state = "written and staged"
-	}
-	fmt.Fprintf(w, "%s: %s, %s, %s\n", b.Path, plain.Count(len(b.Manifest.Items), "item"),
-		plain.Count(files, "file"), state)
-	for _, i := range b.Manifest.Items {
-		note := ""
-		if i.CandidateID != "" {
-			note = "  CANDIDATE, not approved"
-		}
-		if i.Stale != "" {
-			note += "  stale: " + i.Stale
-		}
-		if len(i.Approvals) > 0 {
-			note += "  signed by " + export.Signers(i.Approvals)
-		}
-		fmt.Fprintf(w, "  %s %s  %s%s\n", i.TaskID, i.Version(), plain.Line(i.TaskTitle), plain.Text(note))
-	}
-	for _, v := range b.Manifest.Waivers {
-		fmt.Fprintf(w, "  waived: %s\n", plain.Line(v.Path+", by "+v.By+": "+v.Reason))
-	}
-	switch {
-	case b.Commit != "":
-		fmt.Fprintf(w, "committed as %.12s\n", b.Commit)
-	case commits:
-		fmt.Fprintln(w, "HEAD holds this bundle already")
-	default:
-		fmt.Fprintln(w, "next: git commit")
-	}
+	Files   int  `json:"-"`
+	Commits bool `json:"-"` // as was asked for
 }
 
 // exportFormat prints the plan and its state in the form that --format names.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -115,11 +113,10 @@ func (e *env) sayLanded(done engine.Landed, err error) error {
 	if done.After == "" {
 		return err
 	}
-	if err = errors.Join(err, e.out(done, func(w io.Writer) {
-		if err == nil || len(done.Tasks) > 0 {
-			printLanded(w, done)
-		}
-	})); err != nil {
+	if err == nil || len(done.Tasks) > 0 {
+		err = errors.Join(err, e.print("landed", done))
+	}
+	if err != nil {
 		return err
 	}
 	for _, l := range done.Tasks {
@@ -134,27 +131,4 @@ func (e *env) sayLanded(done engine.Landed, err error) error {
 		}
 	}
 	return nil
-}
-
-func printLanded(w io.Writer, done engine.Landed) {
-	if len(done.Tasks) == 0 {
-		fmt.Fprintf(w, "%s has everything that is approved already\n", done.Branch)
-	}
-	lines := map[string][]string{"given up": done.GivenUp, "not run, beyond wf.land.lines": done.NotRun}
-	for what, list := range lines {
-		slices.Sort(list)
-		for _, x := range slices.Compact(list) {
-			fmt.Fprintf(w, "%s: %s\n", what, plain.Line(x))
-		}
-	}
-	for _, l := range done.Tasks {
-		fmt.Fprintf(w, "%s %s\n", l.TaskID, l.Outcome())
-		_, output, _ := strings.Cut(l.Reason, "\n")
-		for line := range strings.Lines(plain.Text(output)) {
-			fmt.Fprintf(w, "  %s\n", strings.TrimRight(line, "\n"))
-		}
-		for _, conflict := range l.Conflicts {
-			fmt.Fprintf(w, "  %s\n", plain.Line(conflict))
-		}
-	}
 }

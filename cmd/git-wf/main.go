@@ -1,7 +1,8 @@
 // Command git-wf is the git subcommand "git wf": work planned, reviewed and landed in a git repository.
 //
-// commands.go lists the commands. Each has a file of its own: it parses flags, calls one function of the packages below internal/, and prints
-// what that returns. They share env.go (their surroundings), failure.go (errors and exit codes) and print.go.
+// commands.go lists the commands. Each has a file of its own: it parses flags, calls one function of the packages below
+// internal/, and prints what that returns. They share env.go (their surroundings), failure.go (errors and exit codes)
+// and print.go.
 package main
 
 import (

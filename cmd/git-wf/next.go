@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -189,32 +188,11 @@ func describeOffer(o *engine.Offer) *offerDocument {
 func (p printer) printOffer(o *engine.Offer, made *begunWorktree) error {
 	d := describeOffer(o)
 	d.Worktree = made
-	err := p.out(nextDocument{Head: readmodel.HeadOf(o.Snapshot.State()), Task: d}, func(w io.Writer) { d.print(w) })
+	err := p.printAs("offer", nextDocument{Head: readmodel.HeadOf(o.Snapshot.State()), Task: d}, d)
 	if !p.json {
 		p.printDropped(o.Prompt)
 	}
 	return err
-}
-
-func (d *offerDocument) print(w io.Writer) {
-	fmt.Fprintf(w, "%s  %s  %s\n", d.TaskID, clip(plain.Line(d.Title), 60), d.Status)
-	if d.Claim != nil {
-		fmt.Fprintf(w, "claim %d, by %s, until %s\n", d.Claim.Number, plain.Line(d.Claim.Agent), clock(d.Claim.Expires))
-		fmt.Fprintf(w, "renew:     %s\ngive back: %s\n", d.Renew, d.Release)
-	} else {
-		fmt.Fprintf(w, "claim:     git wf next %s --claim\n", d.TaskID)
-	}
-	if d.Worktree != nil {
-		d.Worktree.print(w)
-	}
-	if d.Role != "" {
-		fmt.Fprintf(w, "role:      %s\n", plain.Line(d.Role))
-	}
-	for _, in := range d.Inputs {
-		fmt.Fprintf(w, "input:     %s %s: %s\n", in.TaskID, in.ArtifactID, in.Command)
-	}
-	fmt.Fprintf(w, "hand in:   %s\n", d.Submit)
-	fmt.Fprintf(w, "\n%s", plain.Text(d.Prompt))
 }
 
 // reader reads what is seen of plans. What only a person may decide is left out where an agent reads it.
@@ -252,18 +230,10 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 		}
 		x.Open = open
 	}
-	return e.out(nextOf(x), func(w io.Writer) {
-		fmt.Fprintf(w, "%s: %s, %d of %d done\n", x.PlanID, x.Status, x.Done, x.Total)
-		if t := x.State.Tasks[only]; t != nil && len(x.Open) == 0 {
-			fmt.Fprintf(w, "  %s: %s\n", only, t.Status)
-		}
-		printOpen(w, x.Open, len(x.Open))
-		if only == "" {
-			printOpen(w, x.Asks, len(x.Asks))
-			e.printVacancies(w, x.Seats)
-			e.printClaims(w, x.Claims)
-		}
-	})
+	return e.printAs("explained", nextOf(x), struct {
+		*readmodel.Plan
+		Only *plan.TaskState
+	}{x, x.State.Tasks[only]})
 }
 
 // nextOf says what a plan waits for.
@@ -285,15 +255,7 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 	if err != nil {
 		return err
 	}
-	if err := e.out(nextOf(x), func(w io.Writer) {
-		fmt.Fprintf(w, "%s: %s, %d of %d done; no task is free\n", x.PlanID, x.Status, x.Done, x.Total)
-		printOpen(w, x.Open, mostShown)
-		printOpen(w, x.Asks, mostShown)
-		e.printClaims(w, x.Claims)
-		if x.Finished() {
-			printNext(w, x)
-		}
-	}); err != nil || len(x.Open) == 0 {
+	if err := e.printAs("nothing", nextOf(x), x); err != nil || len(x.Open) == 0 {
 		return err
 	}
 	for _, o := range x.Open {
@@ -306,25 +268,6 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 
 // mostShown is how many lines a command prints of a list that it was not asked for.
 const mostShown = 10
-
-func printOpen(w io.Writer, open []engine.Wait, most int) {
-	printSome(w, open, most, "  and %d more: git wf next --explain\n", func(o engine.Wait) {
-		fmt.Fprintf(w, "  %s: %s: %s\n", o.Task, o.Status, plain.Line(o.Text))
-		if o.Command != "" {
-			fmt.Fprintf(w, "    %s\n", plain.Line(o.Command))
-		}
-	})
-}
-
-// printClaims says who holds what, and which claims nobody renews any more.
-func (st style) printClaims(w io.Writer, claims []engine.ClaimState) {
-	if len(claims) > 0 {
-		st.heading(w, "Claims")
-	}
-	printSome(w, claims, mostShown, "  and %d more\n", func(c engine.ClaimState) {
-		fmt.Fprintf(w, "  %s\n", claimLine(c))
-	})
-}
 
 // claimLine is a claim for people: who holds it, until when, and what is wrong with it.
 func claimLine(c engine.ClaimState) string {
@@ -352,14 +295,6 @@ func staleClaims(claims []engine.ClaimState) []engine.ClaimState {
 		}
 	}
 	return stale
-}
-
-// printHeldUp says which other tasks wait for which.
-func (st style) printHeldUp(w io.Writer, held []engine.Wait) {
-	if len(held) > 0 {
-		st.heading(w, "Held up")
-		printOpen(w, held, mostShown)
-	}
 }
 
 // clock is a time for people.

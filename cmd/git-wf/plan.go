@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -204,12 +203,11 @@ func (e *env) planned(c *cli.Context, eng *engine.Engine, id plan.ID, s *plan.St
 			waits = append(waits, w)
 		}
 	}
-	if err := e.out(x.Describe(), func(out io.Writer) {
-		fmt.Fprintf(out, "%s: %s\n", id, planWord(s))
-		for _, w := range waits {
-			printWait(out, w)
-		}
-	}); err != nil {
+	if err := e.printAs("planned", x.Describe(), struct {
+		PlanID plan.ID
+		Word   string
+		Waits  []engine.Wait
+	}{id, planWord(s), waits}); err != nil {
 		return err
 	}
 	for _, w := range waits {

@@ -2,15 +2,14 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/readmodel"
@@ -54,9 +53,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, again s
 		doc.Redo = &d.Redo
 	}
 	if err := e.out(doc, func(w io.Writer) {
-		e.printPlan(w, doc.Plan)
-		printRedo(w, d.Redo)
-		e.printPlanReview(w, review)
+		err = errors.Join(e.render(w, "plan", doc.Plan), e.render(w, "redo", d.Redo), e.render(w, "plan-review", review))
 	}); err != nil {
 		return err
 	}
@@ -72,23 +69,4 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, again s
 			"the review would reject this plan (score %d)", review.Score)
 	}
 	return nil
-}
-
-func (st style) printPlanReview(w io.Writer, r plandoc.PlanReview) {
-	st.heading(w, fmt.Sprintf("Review: %s, score %d", verdictWord(r.Verdict), r.Score))
-	width := 0
-	for _, c := range r.Criteria {
-		width = max(width, len(c.ID))
-	}
-	for _, c := range r.Criteria {
-		word := "pass"
-		if !c.Passed() {
-			word = "FAIL"
-		}
-		fmt.Fprintf(w, "  %-*s  %s  %s: %s\n", width, c.ID, word, strings.TrimSuffix(plain.Line(c.Statement), "."),
-			plain.Line(c.Evidence))
-	}
-	for _, s := range r.Suggestions {
-		fmt.Fprintf(w, "  %-4s %s\n", s.Priority, plain.Line(s.Text))
-	}
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io"
 
 	"github.com/urfave/cli/v2"
 
@@ -11,7 +9,6 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"gitwf/internal/progress"
 )
 
 // pruneReport is what prune prints with --json.
@@ -65,7 +62,7 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
 	if r.Objects, r.Bytes, err = store.Freed(ctx, doc); err != nil {
 		return err
 	}
-	return e.out(r, func(w io.Writer) { printPrune(w, r) })
+	return e.print("prune", r)
 }
 
 // keptVersions is how many of the newest versions stay, by the user or else the policy.
@@ -78,37 +75,6 @@ func keptVersions(c *cli.Context, store *gitstore.Store) (int, error) {
 		return 0, err
 	}
 	return policy.Prune.Newest(), nil
-}
-
-func printPrune(w io.Writer, r pruneReport) {
-	would := ""
-	if r.DryRun {
-		would = "would "
-	}
-	for i, d := range r.Dropped {
-		if i == mostFindings {
-			fmt.Fprintf(w, "and %d more\n", len(r.Dropped)-i)
-			break
-		}
-		fmt.Fprintf(w, "%s %s: its files %sgo\n", d.TaskID, d.ArtifactID, would)
-	}
-	verb := map[bool]string{true: "would be", false: "are"}[r.DryRun]
-	fmt.Fprintf(w,
-		"%s: the files of %s %sgo, %s %s archived; of each task the newest %s and all that was approved stay\n",
-		r.PlanID, plain.Count(len(r.Dropped), "version"), would, plain.Count(r.Events, "event"), verb,
-		plain.Count(r.Keep, "version"))
-	fmt.Fprintf(w, "%s (%s) %s held by the archive alone\n", progress.Bytes(r.Bytes),
-		plain.Count(r.Objects, "object"),
-		verb)
-	if r.DryRun {
-		return
-	}
-	ref, archive := gitstore.RefName(r.PlanID), gitstore.ArchiveRefName(r.PlanID)
-	fmt.Fprintf(w, "the history before: git log workflow-archive/%s\n", r.PlanID)
-	fmt.Fprintf(w,
-		"next: git push --atomic <remote> +%s %s, where others have the plan; "+
-			"git wf prune --plan %s --delete-archive gives the archive up\n",
-		ref, archive, r.PlanID)
 }
 
 func (p printer) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) error {

@@ -113,6 +113,12 @@ func (st style) diffLine(line string) string {
 // and its criteria with what their commands came to.
 func (st style) printSubject(ctx context.Context, w io.Writer, store *gitstore.Store, snap *gitstore.Snapshot,
 	t *plan.TaskState) error {
+	type judged struct {
+		plan.Criterion
+		Judge string // or what a command came to
+	}
+	var reviews []plan.Review
+	var criteria []judged
 	docs, records := export.DocumentsOf(ctx, store, snap, t.TaskID), snap.Records.Of(t.TaskID)
 	for _, rec := range records.Reviews {
 		if rec.Version < t.Active-1 {
@@ -122,10 +128,7 @@ func (st style) printSubject(ctx context.Context, w io.Writer, store *gitstore.S
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "  %s\n", r.ReviewedArtifactID)
-		if err := st.render(w, "review.txt", r); err != nil {
-			return err
-		}
+		reviews = append(reviews, r)
 	}
 	results := map[string]plan.CriterionResult{}
 	for _, rec := range records.Checks {
@@ -147,9 +150,12 @@ func (st style) printSubject(ctx context.Context, w io.Writer, store *gitstore.S
 		} else if r := results[c.ID]; r.Result != "" {
 			who = r.Result
 		}
-		fmt.Fprintf(w, "  %s %s (%s): %s\n", plain.Line(c.ID), c.Severity, who, plain.Line(c.Statement))
+		criteria = append(criteria, judged{c, who})
 	}
-	return nil
+	return st.render(w, "subject", struct {
+		Reviews  []plan.Review
+		Criteria []judged
+	}{reviews, criteria})
 }
 
 // page prints a text, through the pager that git would use if it is longer than the terminal.

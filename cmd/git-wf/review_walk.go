@@ -184,7 +184,9 @@ func (w *walker) show(whole bool) error {
 			return err
 		}
 	}
-	printQuestions(w.stdout, w.item.Wait)
+	if err := w.render(w.stdout, "questions", w.item.Wait); err != nil {
+		return err
+	}
 	for _, command := range strings.Split(w.item.Command, "; ") {
 		fmt.Fprintf(w.stdout, "  %s\n", plain.Line(command))
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -71,7 +70,7 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 	if e.json {
 		x.Describe()
 	}
-	if err := e.out(x, func(w io.Writer) { e.printOutcome(w, x) }); err != nil {
+	if err := e.print("outcome", x); err != nil {
 		return err
 	}
 	if eng.Landing != nil {
@@ -175,31 +174,7 @@ func (u user) movesCursor() bool {
 	return kind != "" && kind != "dumb"
 }
 
-// printOutcome says how far the plan is, and what each open task waits for.
-func (st style) printOutcome(w io.Writer, x *readmodel.Plan) {
-	fmt.Fprintf(w, "%s: %s, %d of %d done%s\n", x.PlanID, x.Status, x.Done, x.Total, x.State.VerifiedLine())
-	for _, wait := range slices.Concat(x.Waits, x.Asks) {
-		printWait(w, wait)
-	}
-	if x.Finished() {
-		printNext(w, x)
-		return
-	}
-	st.printHeldUp(w, x.HeldUp)
-	st.printClaims(w, x.Claims)
-}
-
-// printNext says with which commands a plan goes on, or lands if it is done.
-func printNext(w io.Writer, x *readmodel.Plan) {
-	for _, command := range x.Next {
-		fmt.Fprintln(w, "next: "+plain.Line(command))
-	}
-	if x.Person {
-		fmt.Fprintln(w, "next: a person decides")
-	}
-}
-
-// printNextOf is printNext after something was recorded in the plan, unless the command prints a document.
+// printNextOf says with which commands the plan goes on after something was recorded in it, unless the command prints a document.
 func (e *env) printNextOf(ctx context.Context, eng *engine.Engine, id plan.ID) error {
 	if e.json {
 		return nil
@@ -209,26 +184,10 @@ func (e *env) printNextOf(ctx context.Context, eng *engine.Engine, id plan.ID) e
 		return err
 	}
 	x, err := e.explain(ctx, eng, snap)
-	if err == nil {
-		printNext(e.stdout, x)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// printWait says what a task waits for, and the command that helps. A question is printed once.
-func printWait(out io.Writer, w engine.Wait) {
-	text := plain.Line(w.Text)
-	if n := len(w.Questions); n > 0 {
-		text = "asks " + plain.Count(n, "question")
-	}
-	fmt.Fprintf(out, "  %s: %s\n", w.Task, text)
-	if w.Spent != "" {
-		fmt.Fprintf(out, "    %s\n", w.Spent)
-	}
-	printQuestions(out, w)
-	if w.Command != "" {
-		fmt.Fprintf(out, "    %s\n", plain.Line(w.Command))
-	}
+	return e.render(e.stdout, "next", x)
 }
 
 // runResult is the exit code of a run that has stopped.

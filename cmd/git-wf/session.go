@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,31 +12,28 @@ import (
 	"gitwf/internal/readmodel"
 )
 
-// printSession prints what is unusual about a plan as a whole.
-func printSession(w io.Writer, s *plan.State) {
-	var parts []string
+// sessionNotes are what is unusual about a plan as a whole.
+func sessionNotes(s *plan.State) (notes []string) {
 	sum := readmodel.HeadOf(s)
 	switch sum.SessionStatus {
 	case plan.SessionPaused:
-		parts = append(parts, "paused (git wf resume)")
+		notes = append(notes, "paused (git wf resume)")
 	case plan.SessionCompleted:
-		parts = append(parts, "completed")
+		notes = append(notes, "completed")
 	}
 	if n := len(s.Records.Newer); n > 0 {
-		parts = append(parts, plain.Count(n, "record")+" by a newer git wf: read-only here")
+		notes = append(notes, plain.Count(n, "record")+" by a newer git wf: read-only here")
 	}
 	if sum.Notes > 0 && sum.SessionStatus != plan.SessionCompleted {
-		parts = append(parts, plain.Count(sum.Notes, "note")+" (git wf notes)")
+		notes = append(notes, plain.Count(sum.Notes, "note")+" (git wf notes)")
 	}
 	if sum.PlanType != "" {
-		parts = append(parts, "type "+plain.Line(sum.PlanType))
+		notes = append(notes, "type "+sum.PlanType)
 	}
 	if sum.Complexity.Highest() || s.Plan.Complexity != "" {
-		parts = append(parts, string(sum.Complexity))
+		notes = append(notes, string(sum.Complexity))
 	}
-	if len(parts) > 0 {
-		fmt.Fprintln(w, strings.Join(parts, ", "))
-	}
+	return notes
 }
 
 func (e *env) pause(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {

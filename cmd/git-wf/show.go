@@ -69,14 +69,12 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	d.Landings = landings
 	moves := slices.Clone(d.Moves) // the oldest first
 	slices.Reverse(moves)
-	failed := e.out(d, func(w io.Writer) {
-		err = errors.Join(e.render(w, "task.txt", struct {
-			S     *plan.State
-			T     *plan.TaskState
-			D     *readmodel.Detail
-			Moves []export.Move
-		}{s, subject, d, moves}), err)
-	})
+	failed := e.printAs("task", d, struct {
+		S     *plan.State
+		T     *plan.TaskState
+		D     *readmodel.Detail
+		Moves []export.Move
+	}{s, subject, d, moves})
 	return errors.Join(failed, err)
 }
 

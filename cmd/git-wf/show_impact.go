@@ -1,10 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
-
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -32,18 +28,5 @@ func (e *env) showImpact(s *plan.State, t *plan.TaskState) error {
 			d.Done++
 		}
 	}
-	return e.out(d, func(w io.Writer) {
-		fmt.Fprintf(w, "A new version of %s has %d of %s made again.\n", t.TaskID, len(d.Again),
-			plain.Count(d.Done, "approved deliverable"))
-		for _, id := range d.Again {
-			how := "follows"
-			if s.Tasks[id].Judges != nil {
-				how = "judges again"
-			}
-			fmt.Fprintf(w, "  %s: %s\n", id, how)
-		}
-		for _, id := range d.Asks {
-			fmt.Fprintf(w, "  %s: is kept, and a person is asked\n", id)
-		}
-	})
+	return e.print("impact", d)
 }

@@ -95,7 +95,9 @@ func (e *env) handInDraft(c *cli.Context, eng *engine.Engine, id plan.ID, r engi
 		return err
 	}
 	if !e.json {
-		printRedo(e.stdout, d.Redo)
+		if err := e.render(e.stdout, "redo", d.Redo); err != nil {
+			return err
+		}
 	}
 	task, err := eng.Replan(c.Context, id, r)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -38,10 +36,10 @@ func (e *env) start(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot,
 	if err != nil {
 		return err
 	}
-	return e.out(made, func(w io.Writer) {
-		made.print(w)
-		fmt.Fprintf(w, "next: work and commit there, then git wf submit %s --commit %s\n", t.TaskID, made.Branch)
-	})
+	return e.printAs("begun", made, struct {
+		begunWorktree
+		Task plan.TaskID
+	}{made, t.TaskID})
 }
 
 // begunWorktree is a worktree in which to change the repository.
@@ -50,13 +48,6 @@ type begunWorktree struct {
 	Branch    string   `json:"branch"`
 	Commit    plan.OID `json:"commit"`
 	Conflicts []string `json:"conflicts"`
-}
-
-func (b begunWorktree) print(w io.Writer) {
-	for _, conflict := range b.Conflicts {
-		fmt.Fprintf(w, "resolve first: %s\n", plain.Line(conflict))
-	}
-	fmt.Fprintf(w, "worktree %s, branch %s\n", b.Directory, b.Branch)
 }
 
 // makeWorktree makes a worktree and a branch with what a task's change begins with. The suffix tells several of one

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -78,7 +77,7 @@ func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	if e.json {
 		x.Describe()
 	}
-	return e.out(x, func(w io.Writer) { printNext(w, x) })
+	return e.print("next", x)
 }
 
 // settle does what needs neither an agent nor a maker, for who works outside of a run. What the command has recorded

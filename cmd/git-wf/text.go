@@ -2,18 +2,28 @@ package main
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
+	"time"
 
+	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
+	"gitwf/internal/export"
+	"gitwf/internal/gate"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/progress"
 	"gitwf/internal/readmodel"
+	"gitwf/internal/terminal"
 )
 
 // texts are the templates of what commands print of the largest models.
@@ -25,20 +35,42 @@ var texts embed.FS
 // template says so or not.
 type safe string
 
-// render writes a template of text/. It reads it only then, so that no other command pays for it.
+// print prints a command's result: with --json the document, else the template of this name.
+func (p printer) print(name string, document any) error { return p.printAs(name, document, document) }
+
+// printAs is print for a template that shows other data.
+func (p printer) printAs(name string, document, data any) error {
+	var failed error
+	err := p.out(document, func(w io.Writer) { failed = p.render(w, name, data) })
+	return errors.Join(err, failed)
+}
+
+// loneActions are the lines of a template that hold an action and print nothing themselves.
+var loneActions = pattern.Compile(
+	`(?m)^(\{\{(?:(?:range|if|else|with|define|template)\b[^{}\n]*|end|\$\w+ :?= [^{}\n]*|/\*.*\*/)\}\})\n`)
+
+// render writes a template of text/. It reads no other than those that it needs.
 func (st style) render(w io.Writer, name string, data any) error {
-	t, err := template.New(name).Funcs(st.functions()).ParseFS(texts, "text/*.txt")
-	if err != nil {
-		return err
+	t := template.New("").Funcs(st.functions())
+	for _, file := range []string{"parts", name} {
+		text, err := texts.ReadFile("text/" + file + ".txt")
+		if err != nil && t.Lookup(name) == nil { // it is none of the parts either
+			return err
+		}
+		if _, err := t.New(file + ".txt").Parse(loneActions.Get().ReplaceAllString(string(text), "$1")); err != nil {
+			return err
+		}
+		if t.Lookup(name) == nil && file == name {
+			name += ".txt"
+		}
 	}
 	for _, one := range t.Templates() {
 		shield(one.Root)
 	}
-	if err := t.Execute(w, data); err != nil {
+	if err := t.ExecuteTemplate(w, name, data); err != nil {
 		return fmt.Errorf("print %s: %w", name, err)
 	}
-	_, err = fmt.Fprintln(w)
-	return err
+	return nil
 }
 
 // shield has every value of a template pass through shown, as html/template has it escaped.
@@ -75,31 +107,63 @@ func shown(v any) safe {
 
 func (st style) functions() template.FuncMap {
 	return template.FuncMap{
-		"shown":   shown,
-		"mark":    func(s plan.Status) safe { return safe(st.mark(s)) },
-		"status":  func(s plan.Status) safe { return safe(st.status(s)) },
-		"bold":    func(v any) safe { return safe(st.paint("1", string(shown(v)))) },
-		"heading": func(text string) safe { return safe("\n" + st.paint("1", text)) },
-		"text":    func(s string) safe { return safe(plain.Text(s)) },
-		"lines":   linesOf,
-		"clip":    func(n int, v any) safe { return safe(clip(string(shown(v)), n)) },
-		"pad":     func(n int, v any) safe { return safe(fmt.Sprintf("%-*s", n, shown(v))) },
-		"more":    func(all, most int) int { return all - most },
-		"join":    func(list []string) string { return strings.Join(list, ", ") },
-		"date":    date,
-		"version": plan.VersionID,
-		"changed": plandoc.ChangedFiles,
-		"rated":   readmodel.Rated,
-		"maker":   makerOf,
+		"shown": shown,
+		"after": func(text string) []safe {
+			_, rest, _ := strings.Cut(text, "\n")
+			return linesOf(rest)
+		},
+		"answer":  originText,
+		"archive": gitstore.ArchiveRefName,
+		"both":    func(a, b []engine.Wait) []engine.Wait { return slices.Concat(a, b) },
+		"bytes":   progress.Bytes,
+		"changes": changeLines,
+		"claim":   claimLine,
+		"clock":   clock,
+		"count":   plain.Count,
+		"dollars": dollars,
+		"first": func(most int, list any) any {
+			v := reflect.ValueOf(list)
+			return v.Slice(0, min(most, v.Len())).Interface()
+		},
+		"form":      func(m engine.Missing) string { return strings.TrimSpace(m.Kind + " " + strings.Join(m.Formats, "|")) },
+		"has":       slices.Contains[[]plan.TaskID],
+		"ids":       plan.JoinIDs,
+		"known":     func(v any) bool { return v != nil },
+		"nocommits": func() string { return gate.NoCommits },
+		"oneline":   func(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", " ↵ ") },
+		"param":     paramText,
+		"ref":       gitstore.RefName,
+		"row":       func(format string, values ...any) safe { return safe(fmt.Sprintf(format, values...)) },
+		"seconds":   func(n int64) time.Duration { return time.Duration(n) * time.Second },
+		"session":   sessionNotes,
+		"setting":   shownValue,
+		"signers":   export.Signers,
+		"stale":     staleClaims,
+		"tree":      treeRows,
+		"trimdot":   func(s string) string { return strings.TrimSuffix(plain.Line(s), ".") },
+		"undo":      func() plan.TaskID { return engine.UndoTask },
+		"unique":    func(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) },
+		"unlanded":  unlanded,
+		"verdict":   verdictWord,
+		"widest":    widest,
+		"mark":      func(s plan.Status) safe { return safe(st.mark(s)) },
+		"status":    func(s plan.Status) safe { return safe(st.status(s)) },
+		"bold":      func(v any) safe { return safe(st.paint("1", string(shown(v)))) },
+		"heading":   func(text string) safe { return safe("\n" + st.paint("1", text)) },
+		"text":      func(s string) safe { return safe(plain.Text(s)) },
+		"lines":     linesOf,
+		"clip":      func(n int, v any) safe { return safe(clip(string(shown(v)), n)) },
+		"pad":       func(n int, v any) safe { return safe(padded(string(shown(v)), n)) },
+		"more":      func(all, most int) int { return max(all-most, 0) },
+		"join":      func(list []string) string { return strings.Join(list, ", ") },
+		"date":      date,
+		"version":   plan.VersionID,
+		"changed":   plandoc.ChangedFiles,
+		"rated":     readmodel.Rated,
+		"maker":     makerOf,
 		"names": func(spec *plan.DeliverableSpec) []string {
 			names := slices.Concat([]string{spec.Filename}, spec.Files, spec.Paths)
 			return slices.DeleteFunc(names, func(s string) bool { return s == "" })
-		},
-		"width": func(all []plan.CriterionResult) (n int) {
-			for _, c := range all {
-				n = max(n, len(c.ID))
-			}
-			return n
 		},
 		"judged": judgementText,
 		"note": func(n plan.Note) safe {
@@ -116,6 +180,29 @@ func linesOf(text string) (all []safe) {
 		all = append(all, safe(strings.TrimRight(line, "\n")))
 	}
 	return all
+}
+
+// widest is how many columns a field of a list takes, or what a method without arguments returns.
+func widest(list any, field string) (columns int) {
+	for _, v := range reflect.ValueOf(list).Seq2() {
+		f := reflect.Indirect(v).FieldByName(field)
+		if m := v.MethodByName(field); m.IsValid() {
+			f = m.Call(nil)[0]
+		}
+		columns = max(columns, terminal.Cells(string(shown(f.Interface()))))
+	}
+	return columns
+}
+
+// padded fills a text up to a number of columns.
+func padded(s string, columns int) string {
+	return s + strings.Repeat(" ", max(columns-terminal.Cells(s), 0))
+}
+
+// unlanded is how many changes of a plan have not landed yet.
+func unlanded(s *plan.State) int {
+	_, _, open := export.Kinds(s)
+	return len(open)
 }
 
 // judgementText is what one source said of how large a task is; j may be nil.

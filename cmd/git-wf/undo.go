@@ -2,14 +2,12 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -61,25 +59,13 @@ func (e *env) undo(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, 
 		}
 		return e.planOutcome(c, eng, state, plan.PlanTaskID, planFromFile)
 	}
-	if err := e.out(u, func(w io.Writer) { e.printUndoing(w, u) }); err != nil {
+	for _, id := range u.Builds {
+		if !e.json {
+			fmt.Fprintf(e.stderr, "warning: %s builds on %s\n", id, u.Task)
+		}
+	}
+	if err := e.print("undoing", u); err != nil {
 		return err
 	}
 	return e.printNextOf(c.Context, eng, u.Plan)
-}
-
-func (p printer) printUndoing(w io.Writer, u *engine.Undoing) {
-	for _, id := range u.Builds {
-		fmt.Fprintf(p.stderr, "warning: %s builds on %s\n", id, u.Task)
-	}
-	if len(u.Conflicts) == 0 {
-		fmt.Fprintf(w, "%s: %s v1 takes %s %s back on %s, %s\n", u.Plan, engine.UndoTask, u.Task, u.Artifact, u.Branch,
-			plain.Count(len(u.Paths), "file"))
-		return
-	}
-	fmt.Fprintf(w, "%s: %s is to take %s %s back on %s, which has changed since\n", u.Plan, engine.UndoTask, u.Task,
-		u.Artifact,
-		u.Branch)
-	for _, conflict := range u.Conflicts {
-		fmt.Fprintf(w, "  %s\n", plain.Line(conflict))
-	}
 }

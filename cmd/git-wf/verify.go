@@ -140,14 +140,14 @@ func (p printer) printReport(c *cli.Context, report *gate.Report) error {
 			fmt.Fprintln(p.stdout, line)
 		}
 		if report.OK() {
-			p.printBundles(&gate.Report{Bundles: report.Bundles, Empty: report.Empty})
+			err = p.render(p.stdout, "bundles", gate.Report{Bundles: report.Bundles, Empty: report.Empty})
 		}
 	default:
 		if report.Note != "" {
 			fmt.Fprintln(p.stderr, "note: "+plain.Line(report.Note))
 		}
 		if err = p.printFindings(report, ""); err == nil {
-			p.printBundles(report)
+			err = p.render(p.stdout, "bundles", report)
 		}
 		return err
 	}
@@ -157,42 +157,8 @@ func (p printer) printReport(c *cli.Context, report *gate.Report) error {
 	return err
 }
 
-func (p printer) printBundles(r *gate.Report) {
-	for _, b := range r.Bundles {
-		text := fmt.Sprintf("%s: %d files as approved at %.12s, %s", b.PlanID, b.Files, b.PlanCommit, b.Signatures)
-		if len(b.SignedBy) > 0 {
-			text += " by " + strings.Join(b.SignedBy, ", ")
-		}
-		if b.Older {
-			text += "; the plan has newer approvals"
-		}
-		if len(b.Overturned) > 0 {
-			text += "; rejected since, and replaced: " + strings.Join(b.Overturned, ", ")
-		}
-		if b.Archive == "absent" {
-			text += "; its history before the prune can't be verified: the archive is not here (git fetch <remote> " +
-				fmt.Sprintf("%[1]s:%[1]s)", gitstore.ArchiveRefName(b.PlanID))
-		}
-		if !b.Complete {
-			text += "; part of an unfinished plan"
-		}
-		fmt.Fprintln(p.stdout, plain.Text(text))
-	}
-	p.printChanges(r.Changes)
-	for _, w := range r.Waived {
-		fmt.Fprintln(p.stdout, plain.Line("waived: "+w.Path+": "+w.Message))
-	}
-	switch {
-	case r.Empty:
-		fmt.Fprintln(p.stdout, gate.NoCommits)
-	case len(r.Bundles) == 0 && len(r.Changes) == 0 && len(r.Waived) == 0:
-		fmt.Fprintln(p.stdout, "nothing protected is touched")
-	}
-}
-
-// printChanges prints each approved change of protected code once.
-func (p printer) printChanges(all []gate.Landed) {
-	told := map[string]bool{}
+// changeLines say each approved change of protected code once.
+func changeLines(all []gate.Landed) (lines []string) {
 	for _, c := range all {
 		text := fmt.Sprintf("%s: %s %s as approved, %s", c.PlanID, c.TaskID, c.Version, c.Signatures)
 		if c.Reverted {
@@ -204,11 +170,11 @@ func (p printer) printChanges(all []gate.Landed) {
 		if c.Overturned {
 			text += "; rejected since, and gone"
 		}
-		if !told[text] {
-			told[text] = true
-			fmt.Fprintln(p.stdout, plain.Text(text))
+		if !slices.Contains(lines, text) {
+			lines = append(lines, text)
 		}
 	}
+	return lines
 }
 
 // mostFindings is how many findings are printed: a wholly replaced bundle would fill many screens.

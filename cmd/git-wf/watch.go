@@ -55,7 +55,9 @@ func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, blo
 			}
 		}
 		var text strings.Builder
-		e.printStatus(&text, at)
+		if err := e.render(&text, "status", at); err != nil {
+			return err
+		}
 		e.printWork(&text, at, e.now())
 		_, rows := block.Size()
 		lines := someRows(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), rows)
@@ -148,7 +150,7 @@ func (e *env) statusText(c *cli.Context, store *gitstore.Store, id plan.ID) ([]b
 	if e.json {
 		err = writeJSON(&out, "", p)
 	} else {
-		e.printStatus(&out, p)
+		err = e.render(&out, "status", p)
 	}
 	return out.Bytes(), err
 }

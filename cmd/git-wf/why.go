@@ -33,13 +33,10 @@ func (e *env) why(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	return e.out(orEmpty(origins), func(w io.Writer) {
-		if line > 0 && len(origins) == 1 {
-			e.printOrigin(w, origins[0])
-		} else {
-			e.printOrigins(w, origins)
-		}
-	})
+	if line > 0 && len(origins) == 1 {
+		return e.printAs("why-line", origins, origins[0])
+	}
+	return e.out(orEmpty(origins), func(w io.Writer) { e.printOrigins(w, origins) })
 }
 
 // lineOf splits PATH:LINE. A file whose name ends that way is a file.
@@ -55,34 +52,6 @@ func (e *env) lineOf(arg string) (file string, line int) {
 	return arg[:at], n
 }
 
-// printOrigin prints where one line comes from.
-func (st style) printOrigin(w io.Writer, o engine.Origin) {
-	row := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-9s %s\n", name, plain.Line(fmt.Sprintf(format, args...)))
-	}
-	row(fmt.Sprintf("%d:", o.Lines[0][0]), "%s", o.Text)
-	if o.Commit != "" {
-		row("commit", "%.12s %s (%s, %s)", o.Commit, o.Subject, o.Author, date(*o.Time))
-	}
-	if o.Answer != engine.OriginApproved {
-		row("answer", "%s", answer(o))
-		if o.Hint != "" {
-			row("hint", "%s", o.Hint)
-		}
-		return
-	}
-	row("task", "%s of %s: %s", o.Task, o.Plan, o.Title)
-	row("version", "%s by %s, approved", o.Artifact, o.Agent)
-	row("review", "%s by %s, score %d: %s", o.Review.ReviewID, o.Review.Reviewer, o.Review.Score, o.Review.Reason)
-	for _, c := range o.Review.Criteria {
-		row("criterion", "%s %s: %s", c.ID, c.Result, c.Statement)
-		if c.Evidence != "" {
-			row("", "  %s", clip(plain.Line(c.Evidence), 100))
-		}
-	}
-	row("next", "git wf show --plan %s %s", o.Plan, o.Task)
-}
-
 // printOrigins prints a row for each commit and version that a file's lines come from.
 func (st style) printOrigins(w io.Writer, origins []engine.Origin) {
 	for _, o := range origins {
@@ -91,12 +60,12 @@ func (st style) printOrigins(w io.Writer, origins []engine.Origin) {
 			n += r[1] - r[0] + 1
 		}
 		fmt.Fprintf(w, "%9s from %-5d %s  %s\n", plain.Count(n, "line"), o.Lines[0][0],
-			st.paint("33", fmt.Sprintf("%-8.8s", orDash(string(o.Commit)))), plain.Line(answer(o)))
+			st.paint("33", fmt.Sprintf("%-8.8s", orDash(string(o.Commit)))), plain.Line(originText(o)))
 	}
 }
 
-// answer says in a line where lines come from.
-func answer(o engine.Origin) string {
+// originText says in a line where lines come from.
+func originText(o engine.Origin) string {
 	named := fmt.Sprintf("%s %s of %s", o.Task, o.Artifact, o.Plan)
 	switch o.Answer {
 	case engine.OriginApproved:

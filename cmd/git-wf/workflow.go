@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -136,7 +135,18 @@ func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 	for _, src := range w.Sources() {
 		doc.Files = append(doc.Files, src.Name)
 	}
-	return e.out(doc, func(w io.Writer) { e.printWorkflow(w, m, s) })
+	shown := struct {
+		workflowSummary
+		Params, Commands any
+		Roles            map[string]plan.Role
+		Plan             *readmodel.Plan
+		Set              string
+		Bounds, Widest   string
+	}{doc.workflowSummary, w.Params(), w.Commands(), m.draft.Plan.Roles, readmodel.Of(s, nil), m.setText(), m.bounds(), ""}
+	if b, err := m.Widest(); err == nil {
+		shown.Widest = boundsText(b)
+	}
+	return e.printAs("workflow", doc, shown)
 }
 
 // exampleOf renders a workflow with the params that are set; those without a value have the first that they may have.
@@ -188,47 +198,6 @@ func (m *madePlan) begun(e *env) *plan.State {
 	p.PlanID, p.Tasks = plan.NewID(p.Title, 1), slices.Clone(p.Tasks)
 	_ = p.AddFills(expand.Fills(m.rendering), plan.Planner{}) // each is below a GOAL of the rendering
 	return plan.Derive(&p, plan.Records{}, nil, e.now())
-}
-
-func (st style) printWorkflow(w io.Writer, m *madePlan, s *plan.State) {
-	fmt.Fprintf(w, "%s %d: %s\n", m.Name(), m.Version(), plain.Line(m.About()))
-	if params := m.Params(); len(params) > 0 {
-		st.heading(w, "Params")
-		for _, p := range params {
-			text := p.Type
-			if len(p.Options) > 0 {
-				text += " of " + strings.Join(p.Options, ", ")
-			}
-			if p.Max > 0 {
-				text += fmt.Sprintf(", at most %d", p.Max)
-			}
-			if p.Default != nil {
-				text += ", default " + paramText(p.Default)
-			}
-			fmt.Fprintf(w, "  --set %s=...  %s: %s\n", p.Name, plain.Line(text), plain.Line(p.Ask))
-		}
-	}
-	if len(m.draft.Plan.Roles) > 0 {
-		st.heading(w, "Roles")
-		for _, name := range slices.Sorted(maps.Keys(m.draft.Plan.Roles)) {
-			fmt.Fprintf(w, "  %s: %s\n", name, clip(plain.Line(m.draft.Plan.Roles[name].Text), 100))
-		}
-	}
-	st.heading(w, "Begins with")
-	st.printPlan(w, readmodel.Of(s, nil))
-	fmt.Fprintln(w)
-	if text := m.bounds(); text != "" {
-		fmt.Fprintf(w, "%s: %s\n", plain.Line(m.setText()), text)
-	}
-	if b, err := m.Widest(); err == nil {
-		fmt.Fprintf(w, "with any params: %s\n", boundsText(b))
-	}
-	if lines := m.Commands(); len(lines) > 0 {
-		st.heading(w, "Command lines")
-		for _, line := range lines {
-			fmt.Fprintf(w, "  %s\n", plain.Line(strings.ReplaceAll(strings.TrimSpace(line), "\n", " ↵ ")))
-		}
-	}
 }
 
 func (e *env) workflowLint(c *cli.Context, store *gitstore.Store) error {
