@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,8 +11,10 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
+	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
+	"gitwf/internal/plan"
 )
 
 func (e *env) agentsCommand() *cli.Command {
@@ -135,4 +138,34 @@ func shownValue(v string) string {
 		return "not set"
 	}
 	return strconv.Quote(clip(plain.Line(v), 100))
+}
+
+func (e *env) listRoles(_ *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	parts := eng.Parts(snap.State())
+	return e.printAs("plan-roles", orEmpty(parts), struct {
+		PlanID  plan.ID
+		Parts   []engine.Part
+		Crowded []string
+	}{snap.ID, parts, eng.Crowded(snap.Plan)})
+}
+
+// printRoles prints who takes the roles of the active plan, if there is one that has roles.
+func (e *env) printRoles(c *cli.Context, store *gitstore.Store) error {
+	id, err := store.Active(c.Context)
+	if errors.Is(err, gitstore.ErrNoActive) {
+		return nil
+	}
+	var snap *gitstore.Snapshot
+	if err == nil {
+		snap, err = store.Snapshot(c.Context, id)
+	}
+	if err != nil || len(snap.Plan.Roles) == 0 || e.json {
+		return nil //nolint:nilerr // what agents there are does not depend on the plan
+	}
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(e.stdout, "\nroles of %s\n", snap.ID)
+	return e.render(e.stdout, "roles", eng.Parts(snap.State()))
 }

@@ -5,10 +5,12 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/engine"
+	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -141,4 +143,57 @@ func (p printer) printDecision(id plan.ID, task plan.TaskID, done *gitstore.Appe
 		Commit plan.OID    `json:"commit"`
 	}{id, task, status, done.Change.Subject, len(done.Change.Add), done.Commit},
 		"%s\n%s is %s", plain.Line(done.Change.Subject), task, status)
+}
+
+func (e *env) rerun(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	person, err := eng.Store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	tasks, err := findTasks(snap.State(), c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	r, err := eng.Rerun(c.Context, snap, tasks, c.String("message"))
+	if err != nil {
+		return err
+	}
+	dry := c.Bool("dry-run")
+	if !dry {
+		if err := eng.MakeAgain(c.Context, snap.ID, r, person.Name); err != nil {
+			return err
+		}
+	}
+	if err := e.print("redo", r); err != nil || len(r.Again) == 0 || dry {
+		return err
+	}
+	return e.printNextOf(c.Context, eng, snap.ID)
+}
+
+// stillHolds records a person's word that a task's version holds for what its inputs are now.
+func (e *env) stillHolds(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	store := eng.Store
+	person, err := store.Person(c.Context)
+	if err != nil {
+		return err
+	}
+	made, err := export.ReadArtifact(c.Context, store, snap, t.TaskID, t.Approved)
+	if err != nil && t.Approved > 0 {
+		return err
+	}
+	now := e.now()
+	ev := plan.StillHolds{Task: t.TaskID, Author: person, Version: made,
+		Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(now), Reason: c.String("message")}}
+	done, err := store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: now})
+	if err != nil {
+		return err
+	}
+	if err := e.say(struct {
+		Task      plan.TaskID `json:"task_id"`
+		Subject   string      `json:"subject"`
+		CreatedAt time.Time   `json:"created_at"`
+	}{t.TaskID, done.Change.Subject, ev.Decision.CreatedAt}, "%s", plain.Line(done.Change.Subject)); err != nil {
+		return err
+	}
+	return e.printNextOf(c.Context, eng, snap.ID)
 }

@@ -1,8 +1,7 @@
 // Command git-wf is the git subcommand "git wf": work planned, reviewed and landed in a git repository.
 //
-// commands.go lists the commands. Each has a file of its own: it parses flags, calls one function of the packages below
-// internal/, and prints what that returns. They share env.go (their surroundings), failure.go (errors and exit codes)
-// and print.go.
+// commands.go lists the commands, flags.go and rules.go what holds for them. A command parses its flags, calls one
+// function of the packages below internal/, and prints what that returns: as JSON, or by a template of text/.
 package main
 
 import (

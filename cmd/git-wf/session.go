@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -92,4 +96,99 @@ func beginType(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	}
 	d.Plan.Complexity = d.Plan.Complexity.Higher(plan.Complexity(c.String("complexity")))
 	return eng.BeginType(d)
+}
+
+func (e *env) complete(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
+	store, id := eng.Store, snap.ID
+	active, err := store.Active(c.Context)
+	if err == nil && active == id && snap.State().SessionStatus() == plan.SessionCompleted {
+		// Whoever completed it was killed.
+		return errors.Join(store.ClearActive(c.Context, id),
+			e.say(readmodel.HeadOf(snap.State()), "%s: completed", id))
+	}
+	d, person, err := e.decision(c, store)
+	if err != nil {
+		return err
+	}
+	done, doc, err := eng.Complete(c.Context, id, d, person)
+	if err != nil {
+		return err
+	}
+	if err := store.ClearActive(c.Context, id); err != nil {
+		return fmt.Errorf("%s is completed, but still the active plan here: %w", id, err)
+	}
+	note := ""
+	for _, added := range done.Change.Add {
+		if strings.HasPrefix(added.Path, plan.NotesDir+"/") {
+			note = added.Path
+		}
+	}
+	return e.print("complete", struct {
+		readmodel.Head
+		Commit    plan.OID        `json:"commit"`
+		Learnings string          `json:"learnings"` // the path of the note in the plan's tree
+		Metrics   plan.Metrics    `json:"metrics"`
+		Tasks     []plan.TaskCost `json:"tasks"`
+		State     *plan.State     `json:"-"`
+	}{readmodel.HeadOf(done.Snapshot.State()), done.Commit, note, doc.Metrics, doc.Tasks, done.Snapshot.State()})
+}
+
+func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
+	all, err := readmodel.List(c.Context, store, e.now())
+	if err != nil {
+		return err
+	}
+	open, completed := []readmodel.Entry{}, []readmodel.Entry{}
+	for _, one := range all {
+		if one.SessionStatus == plan.SessionCompleted {
+			completed = append(completed, one)
+		} else {
+			open = append(open, one)
+		}
+	}
+	shown := open
+	if c.Bool("all") {
+		shown = slices.Concat(open, completed)
+	}
+	return e.out(shown, func(w io.Writer) {
+		for i, one := range shown {
+			if i == len(open) {
+				e.heading(w, "Completed")
+			}
+			e.printEntry(w, one)
+		}
+		if n := len(completed); n > 0 && !c.Bool("all") {
+			fmt.Fprintf(w, "and %d completed: git wf plans --all\n", n)
+		}
+	})
+}
+
+func (st style) printEntry(w io.Writer, p readmodel.Entry) {
+	mark, paused := " ", ""
+	if p.Active {
+		mark = "*"
+	}
+	if p.SessionStatus == plan.SessionPaused {
+		paused = "paused  "
+	}
+	if p.Error != "" {
+		fmt.Fprintf(w, "%s %s  unreadable: %s\n", mark, p.PlanID, plain.Line(p.Error))
+		return
+	}
+	fmt.Fprintf(w, "%s %s  %s  %d of %d  %s%s\n", mark, p.PlanID, st.status(p.Status), p.Done, p.Total, paused,
+		plain.Line(p.Title))
+}
+
+func (e *env) switchPlan(c *cli.Context, store *gitstore.Store) error {
+	id, err := planNamed(c.Context, store, c.Args().First())
+	if err != nil {
+		return err
+	}
+	if _, err := store.Tip(c.Context, id); err != nil {
+		return fmt.Errorf("switch to %s: %w", id, err)
+	}
+	if err := store.SetActive(c.Context, id); err != nil {
+		return err
+	}
+	return e.say(map[string]plan.ID{"plan_id": id}, "switched to %s", id)
 }

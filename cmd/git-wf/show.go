@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
@@ -16,6 +18,7 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
+	"gitwf/internal/prompt"
 	"gitwf/internal/readmodel"
 )
 
@@ -110,4 +113,48 @@ func makerOf(t *plan.Task) string {
 		return agent.RoleKey(t.Role) + ", wf.executor or a person, as " + t.Role
 	}
 	return "wf.executor or a person"
+}
+
+// impactDocument is what show --impact --json prints.
+type impactDocument struct {
+	TaskID plan.TaskID   `json:"task_id"`
+	Again  []plan.TaskID `json:"made_again"`   // in plan order
+	Judges []plan.TaskID `json:"judged_again"` // those of them that judge others
+	Asks   []plan.TaskID `json:"asked"`        // made by a person, or before versions named what they were made from
+	Done   int           `json:"approved"`     // tasks that have an approved version
+}
+
+// showImpact says what a new version of a task has made again.
+func (e *env) showImpact(s *plan.State, t *plan.TaskState) error {
+	d := impactDocument{TaskID: t.TaskID, Again: []plan.TaskID{}, Judges: []plan.TaskID{}, Asks: []plan.TaskID{}}
+	again, asks := s.Impact(t.TaskID)
+	d.Again, d.Asks = append(d.Again, again...), append(d.Asks, asks...)
+	for _, id := range again {
+		if s.Tasks[id].Judges != nil {
+			d.Judges = append(d.Judges, id)
+		}
+	}
+	for _, id := range s.Leaves(s.Plan.RootTaskID) {
+		if s.Tasks[id].Approved > 0 {
+			d.Done++
+		}
+	}
+	return e.print("impact", d)
+}
+
+func (e *env) prompt(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
+	p, err := eng.Prompt(c.Context, snap, t.TaskID)
+	if err != nil {
+		return err
+	}
+	e.printDropped(p)
+	_, err = fmt.Fprint(e.stdout, p.Text)
+	return err
+}
+
+// printDropped lists what the prompt has no room for.
+func (p printer) printDropped(text prompt.Prompt) {
+	for _, d := range text.Dropped {
+		fmt.Fprintf(p.stderr, "left out: %s, %d bytes: %s\n", plain.Line(d.What), d.Bytes, d.Why)
+	}
 }
