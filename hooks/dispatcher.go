@@ -16,22 +16,18 @@ import (
 
 // plainHooks are git's other hooks whose presence changes nothing. The dispatcher has a script for each that runs the
 // original, even if it is created later.
-func plainHooks() []string {
-	return []string{
-		"applypatch-msg", "pre-applypatch", "post-applypatch", "prepare-commit-msg", "commit-msg", "post-commit",
-		"pre-rebase", "post-checkout", "post-rewrite", "pre-auto-gc", "sendemail-validate",
-		"p4-changelist", "p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit",
-	}
+var plainHooks = []string{
+	"applypatch-msg", "pre-applypatch", "post-applypatch", "prepare-commit-msg", "commit-msg", "post-commit",
+	"pre-rebase", "post-checkout", "post-rewrite", "pre-auto-gc", "sendemail-validate",
+	"p4-changelist", "p4-prepare-changelist", "p4-post-changelist", "p4-pre-submit",
 }
 
 // lazyHooks are hooks whose mere presence costs time or changes git: it runs them for each ref or each index write,
 // or behaves differently when they exist (push-to-checkout). They get a script if the original exists, and otherwise a
 // symbolic link to the missing original: until it exists git sees no hook.
-func lazyHooks() []string {
-	return []string{
-		"reference-transaction", "post-index-change", "push-to-checkout", "proc-receive",
-		"pre-receive", "update", "post-receive", "post-update",
-	}
+var lazyHooks = []string{
+	"reference-transaction", "post-index-change", "push-to-checkout", "proc-receive",
+	"pre-receive", "update", "post-receive", "post-update",
 }
 
 // hookName matches hook names, git's and those that other tools start with `git hook run`.
@@ -59,7 +55,7 @@ func (in *installer) dispatcher(ctx context.Context) error {
 			return err
 		}
 	}
-	return in.removeConfig(ctx)
+	return nil
 }
 
 // writeDispatcher writes one script for each hook of the gate, and a pass-through for every other hook.
@@ -80,7 +76,7 @@ func (in *installer) writeDispatcher(dir string) error {
 			return err
 		}
 	}
-	for _, name := range lazyHooks() {
+	for _, name := range lazyHooks {
 		did, err := in.linkAhead(dir, name)
 		if err != nil {
 			return err
@@ -105,7 +101,7 @@ func (in *installer) originalHook(name string) string {
 
 // passed returns the hooks whose script only runs the original.
 func (in *installer) passed() []string {
-	names := plainHooks()
+	names := slices.Clone(plainHooks)
 	entries, err := os.ReadDir(in.at.originalDir())
 	if err != nil {
 		return names // the directory may not exist yet
@@ -193,7 +189,7 @@ func (in *installer) isDispatched(p string) (bool, error) {
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		_, err := os.Readlink(p)
-		return err == nil && slices.Contains(lazyHooks(), filepath.Base(p)), nil
+		return err == nil && slices.Contains(lazyHooks, filepath.Base(p)), nil
 	}
 	head := []byte("#!/bin/sh\n" + beginMark + " " + dispatched)
 	return bytes.HasPrefix(content, head) && bytes.HasSuffix(content, []byte(endMark+"\n")), nil

@@ -948,30 +948,6 @@ func TestProbeOldGit(t *testing.T) {
 	must(t, Probe(t.Context(), o))
 }
 
-// What an earlier version set in the config, for git 2.54 and later, goes: such a git would ask the gate twice.
-func TestOldSettings(t *testing.T) {
-	t.Parallel()
-	for name, step := range map[string]func(context.Context, Options) (Report, error){
-		"install": Install, "uninstall": Uninstall,
-	} {
-		r := newRepo(t)
-		before := r.snapshot()[".git/config"]
-		for _, event := range []string{"pre-commit", "commit-msg"} {
-			r.git("config", "hook.git-wf-"+event+".command", "git-wf hook "+event)
-			r.git("config", "hook.git-wf-"+event+".event", event)
-		}
-		rep, err := step(t.Context(), r.options())
-		must(t, err)
-		if got := r.snapshot()[".git/config"]; got != before {
-			t.Errorf("%s: config: %q, want %q", name, got, before)
-		}
-		want := Action{"hook.git-wf-commit-msg", "removed from the repository's config"}
-		if !slices.Contains(rep.Actions, want) {
-			t.Errorf("%s: %+v", name, rep)
-		}
-	}
-}
-
 // Every shell that may read the section accepts it, also with -e and -u.
 func TestShells(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,17 @@ func Install(ctx context.Context, o Options) (Report, error) {
 	case !in.at.bare && o.Server:
 		return Report{}, ErrNotBare
 	}
-	return in.install(ctx, o.Force)
+	if in.report.Mode, err = in.choose(ctx, o.Force); err != nil {
+		return Report{}, err
+	}
+	write := in.sections
+	if in.report.Mode == ModeDispatcher {
+		write = in.dispatcher
+	}
+	if err := write(ctx); err != nil {
+		return in.report, fmt.Errorf("install hooks: %w", err)
+	}
+	return in.report, nil
 }
 
 // newInstaller inspects the repository.
@@ -42,24 +52,6 @@ func newInstaller(ctx context.Context, o Options) (*installer, error) {
 		specs = serverSpecs()
 	}
 	return &installer{git: o.Git, render: render, at: l, specs: specs}, nil
-}
-
-func (in *installer) install(ctx context.Context, force bool) (Report, error) {
-	mode, err := in.choose(ctx, force)
-	if err != nil {
-		return Report{}, err
-	}
-	in.report.Mode = mode
-	switch mode {
-	case ModeDispatcher:
-		err = in.dispatcher(ctx)
-	default:
-		err = in.sections(ctx)
-	}
-	if err != nil {
-		return in.report, fmt.Errorf("install hooks: %w", err)
-	}
-	return in.report, nil
 }
 
 // An installer carries out one run of Install or Uninstall.
@@ -147,10 +139,7 @@ func (in *installer) sections(ctx context.Context) error {
 	if err := in.removeSections(in.at.dir, in.unwanted()); err != nil {
 		return err
 	}
-	if err := in.removeDispatcher(ctx); err != nil {
-		return err
-	}
-	return in.removeConfig(ctx)
+	return in.removeDispatcher(ctx)
 }
 
 func (in *installer) writeSection(s spec, dirMade bool) error {

@@ -19,7 +19,7 @@ const (
 	settingsFile = "wf/hooks.config"
 )
 
-// setHooksPath makes git read its hooks from dir. A later include may override this; point then undoes everything.
+// setHooksPath makes git read its hooks from dir. A later include may override this; then it undoes everything.
 func (in *installer) setHooksPath(ctx context.Context, dir string) error {
 	file := filepath.Join(in.at.common, filepath.FromSlash(settingsFile))
 	if _, err := in.git(ctx, "config", "--file", file, hooksPath, filepath.ToSlash(dir)); err != nil {
@@ -32,19 +32,11 @@ func (in *installer) setHooksPath(ctx context.Context, dir string) error {
 		return fmt.Errorf("set %s: %w", includePath, err)
 	}
 	in.report.add(hooksPath, "set to "+dir+", by "+file)
-	return in.checkPointed(ctx, func() error { return in.removeInclude(ctx) })
-}
-
-// checkPointed checks that git now uses the dispatcher, and calls undo if it does not.
-func (in *installer) checkPointed(ctx context.Context, undo func() error) error {
 	now, err := inspect(ctx, in.git)
-	if err != nil {
-		return err
+	if err == nil && !now.dispatching() {
+		err = errors.Join(fmt.Errorf("git still takes its hooks from %s", now.dir), in.removeInclude(ctx))
 	}
-	if !now.dispatching() {
-		return errors.Join(fmt.Errorf("git still takes its hooks from %s", now.dir), undo())
-	}
-	return nil
+	return err
 }
 
 // removeInclude removes the included file.

@@ -17,11 +17,7 @@ func Probe(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("probe hooks: %w", err)
 	}
-	return in.probe(ctx)
-}
-
-func (in *installer) probe(ctx context.Context) error {
-	all, err := in.status(ctx)
+	all, err := in.status()
 	if err != nil {
 		return err
 	}

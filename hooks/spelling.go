@@ -14,12 +14,10 @@ const maxSpellings = 64
 
 // asciiUnits maps ASCII to the characters outside ASCII that a file system which folds case or normalises takes for it:
 // the long s, the Kelvin sign, ligatures, and two that normalise to punctuation.
-func asciiUnits() map[string][]string {
-	return map[string][]string{
-		"s": {"\u017f"}, "k": {"\u212a"}, ";": {"\u037e"}, "`": {"\u1fef"},
-		"ss": {"\u00df", "\u1e9e"}, "st": {"\ufb05", "\ufb06"},
-		"ff": {"\ufb00"}, "fi": {"\ufb01"}, "fl": {"\ufb02"}, "ffi": {"\ufb03"}, "ffl": {"\ufb04"},
-	}
+var asciiUnits = map[string][]string{
+	"s": {"\u017f"}, "k": {"\u212a"}, ";": {"\u037e"}, "`": {"\u1fef"},
+	"ss": {"\u00df", "\u1e9e"}, "st": {"\ufb05", "\ufb06"},
+	"ff": {"\ufb00"}, "fi": {"\ufb01"}, "fl": {"\ufb02"}, "ffi": {"\ufb03"}, "ffl": {"\ufb04"},
 }
 
 // Pathspecs returns pathspecs that select what is below the roots, in any spelling that a file system may take for
@@ -63,15 +61,15 @@ func addSpelling(to []string, s string) []string {
 
 // expand returns every spelling of root, or false if there are more than maxSpellings.
 func expand(root string) ([]string, bool) {
-	units, runes := asciiUnits(), []rune(Fold(root))
+	runes := []rune(Fold(root))
 	after := make([][]string, len(runes)+1) // the spellings of what follows each position
 	after[len(runes)] = []string{""}
 	for at := len(runes) - 1; at >= 0; at-- {
 		ways := runeSpellings(runes[at])
 		after[at] = join(ways, after[at+1])
-		for _, unit := range slices.Sorted(maps.Keys(units)) {
+		for _, unit := range slices.Sorted(maps.Keys(asciiUnits)) {
 			if end := at + len(unit); end <= len(runes) && equalFoldASCII(string(runes[at:end]), unit) {
-				after[at] = append(after[at], join(units[unit], after[end])...)
+				after[at] = append(after[at], join(asciiUnits[unit], after[end])...)
 			}
 		}
 		if len(after[at]) > maxSpellings {

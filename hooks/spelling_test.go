@@ -22,7 +22,7 @@ func TestASCIIUnitsAreComplete(t *testing.T) {
 			want[folded] = append(want[folded], string(r))
 		}
 	}
-	got := asciiUnits()
+	got := asciiUnits
 	for unit, chars := range want {
 		if !slices.Equal(got[unit], chars) {
 			t.Errorf("%q: %q, want %q", unit, got[unit], chars)

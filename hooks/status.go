@@ -24,10 +24,10 @@ func Status(ctx context.Context, o Options) ([]HookStatus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at the hooks: %w", err)
 	}
-	return in.status(ctx)
+	return in.status()
 }
 
-func (in *installer) status(ctx context.Context) ([]HookStatus, error) {
+func (in *installer) status() ([]HookStatus, error) {
 	var out []HookStatus
 	for _, s := range in.specs {
 		st, err := in.fileStatus(s)

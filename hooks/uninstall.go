@@ -19,15 +19,14 @@ func Uninstall(ctx context.Context, o Options) (Report, error) {
 		return Report{}, fmt.Errorf("uninstall hooks: %w", err)
 	}
 	in := installer{git: o.Git, at: l}
-	steps := []func() error{func() error { return in.removeDispatcher(ctx) },
-		func() error { return in.removeConfig(ctx) }}
+	err = in.removeDispatcher(ctx)
 	for _, dir := range in.ownDirs() {
-		steps = append(steps, func() error { return in.removeSections(dir, everySpec()) })
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
-			return in.report, fmt.Errorf("uninstall hooks: %w", err)
+		if err == nil {
+			err = in.removeSections(dir, everySpec())
 		}
+	}
+	if err != nil {
+		return in.report, fmt.Errorf("uninstall hooks: %w", err)
 	}
 	return in.report, nil
 }
@@ -135,27 +134,6 @@ func (in *installer) removeEmpty(dir string) error {
 	}
 	if err := os.Remove(dir); err != nil {
 		return fmt.Errorf("remove %s: %w", dir, err)
-	}
-	return nil
-}
-
-// removeConfig removes the hooks that an earlier version set in the repository's config, which git 2.54 and later run.
-func (in *installer) removeConfig(ctx context.Context) error {
-	out, err := in.git(ctx, "config", "--"+scopeLocal, "--name-only", "--get-regexp", `^hook\.git-wf-`)
-	if err != nil {
-		return nil //nolint:nilerr // git exits with 1 if there are none
-	}
-	gone := ""
-	for key := range strings.FieldsSeq(out) {
-		section := key[:strings.LastIndexByte(key, '.')]
-		if section == gone {
-			continue
-		}
-		gone = section
-		if _, err := in.git(ctx, "config", "--"+scopeLocal, "--remove-section", section); err != nil {
-			return fmt.Errorf("remove %s from the config: %w", section, err)
-		}
-		in.report.add(section, "removed from the repository's config")
 	}
 	return nil
 }

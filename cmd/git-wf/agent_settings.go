@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,7 +21,6 @@ import (
 	"gitwf/internal/process"
 	"gitwf/internal/prompt"
 	"gitwf/internal/secret"
-	"gitwf/templates"
 )
 
 // agentSet knows the agents that the user has set up. It reads the settings when it needs them.
@@ -112,33 +112,22 @@ func (u user) layers(store *gitstore.Store) []prompt.Layer {
 }
 
 func (u user) templates(store *gitstore.Store) fs.FS {
-	return prompt.Keep(prompt.Layers(append(u.layers(store), prompt.Layer{FS: templates.FS})...))
+	return prompt.Keep(prompt.Layers(append(u.layers(store), programLayer())...))
 }
 
 // weights are those of the program, overridden by the user's own tables.
-func (u user) weights(store *gitstore.Store) (estimate.Weights, error) {
-	data, err := fs.ReadFile(templates.FS, estimate.File)
-	if err != nil {
-		return estimate.Weights{}, err
-	}
-	w, err := estimate.ParseWeights(estimate.File, data, estimate.Weights{})
-	if err != nil {
-		return w, err
-	}
-	layers := u.layers(store)
-	for i := len(layers) - 1; i >= 0; i-- {
-		data, err := fs.ReadFile(layers[i].FS, estimate.File)
+func (u user) weights(store *gitstore.Store) (w estimate.Weights, err error) {
+	for _, layer := range slices.Backward(append(u.layers(store), programLayer())) {
+		data, err := fs.ReadFile(layer.FS, estimate.File)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return w, err
 		}
-		if w, err = estimate.ParseWeights(filepath.Join(layers[i].Name, estimate.File), bytes.TrimSpace(data),
-			w); err != nil {
-			return w, fault.Usage("mend "+filepath.Join(layers[i].Name,
-				estimate.File)+", or remove it to get the built-in weights",
-				"%w", err)
+		file := filepath.Join(layer.Name, estimate.File)
+		if w, err = estimate.ParseWeights(file, bytes.TrimSpace(data), w); err != nil {
+			return w, fault.Usage("mend "+file+", or remove it to get the built-in weights", "%w", err)
 		}
 	}
 	return w, nil
@@ -146,7 +135,7 @@ func (u user) weights(store *gitstore.Store) (estimate.Weights, error) {
 
 // assignment is the first table of who does which kind of task, the user's own before the program's.
 func (u user) assignment(store *gitstore.Store) (agent.Assignment, error) {
-	for _, layer := range append(u.layers(store), prompt.Layer{FS: templates.FS}) {
+	for _, layer := range append(u.layers(store), programLayer()) {
 		data, err := fs.ReadFile(layer.FS, agent.AssignFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

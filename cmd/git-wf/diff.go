@@ -3,11 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -34,25 +31,16 @@ func (e *env) diff(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		}
 		versions = append(versions[:i], n)
 	}
-	var remarks []export.Remark
-	if c.Bool("remarks") {
-		if remarks, err = export.RemarksOn(c.Context, store, snap, t.TaskID, versions[len(versions)-1]); err != nil {
-			return err
-		}
-	}
 	options := []string{"--no-color"}
-	if e.colour && !c.Bool("remarks") {
+	if e.colour {
 		options[0] = "--color"
 	}
 	if c.Bool("stat") {
 		options = append(options, "--stat")
 	}
 	return followDiff(c.Context, store, snap, t, versions, func(out *bufio.Reader) error {
-		if !c.Bool("remarks") {
-			_, err := io.Copy(e.stdout, out)
-			return err
-		}
-		return e.diffWithRemarks(out, remarks)
+		_, err := io.Copy(e.stdout, out)
+		return err
 	}, options...)
 }
 
@@ -65,58 +53,4 @@ func followDiff(ctx context.Context, store *gitstore.Store, snap *gitstore.Snaps
 	}
 	return store.Follow(ctx, nil, read, slices.Concat([]string{"diff", "-M", "--no-ext-diff", "--no-textconv"}, options,
 		[]string{"--end-of-options", string(from), string(to)})...)
-}
-
-// diffWithRemarks copies a patch and puts what was said of a line below it. A line of the new file is meant; in a file
-// that is gone, one of the old.
-func (p printer) diffWithRemarks(patch *bufio.Reader, remarks []export.Remark) error {
-	w := bufio.NewWriter(p.stdout)
-	var path string
-	var gone bool
-	var old, now int
-	for {
-		line, err := patch.ReadString('\n')
-		w.WriteString(line)
-		at := 0
-		switch {
-		case strings.HasPrefix(line, "diff --git "):
-			path, gone, old, now = "", false, 0, 0
-		case now == 0 && strings.HasPrefix(line, "--- a/"):
-			path = strings.TrimRight(line[len("--- a/"):], "\t\n")
-		case now == 0 && strings.HasPrefix(line, "+++ /dev/null"):
-			gone = true
-		case now == 0 && strings.HasPrefix(line, "+++ b/"):
-			path = strings.TrimRight(line[len("+++ b/"):], "\t\n")
-		case strings.HasPrefix(line, "@@ "):
-			if _, scanErr := fmt.Sscanf(line, "@@ -%d", &old); scanErr != nil {
-				return scanErr
-			}
-			if _, after, ok := strings.Cut(line, " +"); ok {
-				fmt.Sscanf(after, "%d", &now)
-			}
-			now = max(now, 1)
-		case now > 0 && strings.HasPrefix(line, "-"):
-			if gone {
-				at = old
-			}
-			old++
-		case now > 0 && strings.HasPrefix(line, "+"):
-			at = now
-			now++
-		case now > 0 && strings.HasPrefix(line, " "):
-			at = now
-			old, now = old+1, now+1
-		}
-		for _, r := range remarks {
-			if at > 0 && r.Path == path && r.Line == at {
-				fmt.Fprintf(w, "# %s %s: %s\n", r.ReviewID, plain.Line(r.Reviewer), r.Text)
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return w.Flush()
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

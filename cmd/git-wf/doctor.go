@@ -74,6 +74,11 @@ func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
 	return nil
 }
 
+func (found *checkup) add(more []audit.Finding, err error) error {
+	found.findings = append(found.findings, more...)
+	return err
+}
+
 // examine looks at everything.
 func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(string)) (*checkup, error) {
 	ctx := c.Context
@@ -82,11 +87,9 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 		data, _ := os.ReadFile(triesIn(store) + kind) // most have none
 		found.tries = append(found.tries, data...)
 	}
-	setup, err := e.setup(store).Findings(ctx)
-	if err != nil {
+	if err := found.add(e.setup(store).Findings(ctx)); err != nil {
 		return nil, err
 	}
-	found.findings = append(found.findings, setup...)
 	var floors policy.Floors
 	if policy, err := store.Policy(ctx); err == nil {
 		floors, found.policy = policy.Floors, policy.Commit != ""
@@ -99,30 +102,21 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 	}); err != nil {
 		return nil, err
 	}
-	rules, err := policyFindings(ctx, store, found.sound, audit.Options{Progress: progress})
-	if err != nil {
+	if err := found.add(policyFindings(ctx, store, found.sound, audit.Options{Progress: progress})); err != nil {
 		return nil, err
 	}
-	found.findings = append(found.findings, rules...)
 	v, err := e.views(store)
 	if err != nil {
 		return nil, err
 	}
-	shown, err := v.Findings(ctx, found.plans, found.sound)
-	if err != nil {
+	if err := found.add(v.Findings(ctx, found.plans, found.sound)); err != nil {
 		return nil, err
 	}
-	found.findings = append(found.findings, shown...)
 	now, worker := e.now(), &engine.Engine{Store: store, Now: e.now}
-	around, err := audit.Surroundings(ctx, store, audit.Around{
-		Now: now, Standing: func(c plan.Claims) plan.Claims { return worker.Standing(c, now) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	found.findings = append(found.findings, around...)
 	found.checkouts, found.held = worker.Checkouts()
-	return found, nil
+	return found, found.add(audit.Surroundings(ctx, store, audit.Around{
+		Now: now, Standing: func(c plan.Claims) plan.Claims { return worker.Standing(c, now) },
+	}))
 }
 
 // examinePlans audits every plan, also those whose ref git skips.
@@ -255,16 +249,13 @@ func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) er
 // recordPlan is the plan whose history records the fixes, "" if there is none.
 func recordPlan(ctx context.Context, store *gitstore.Store, sound []plan.ID) (plan.ID, error) {
 	active, err := store.Active(ctx)
-	if err == nil && slices.Contains(sound, active) {
+	switch {
+	case err == nil && slices.Contains(sound, active):
 		return active, nil
-	}
-	if err != nil && !errors.Is(err, gitstore.ErrNoActive) && ctx.Err() != nil {
+	case len(sound) == 0:
 		return "", ctx.Err()
 	}
-	if len(sound) == 0 {
-		return "", nil
-	}
-	return sound[0], nil
+	return sound[0], ctx.Err()
 }
 
 // maskRecords masks the secrets that were found in the newest records, with one event for each plan.

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,7 +51,7 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	l := logPrinter{printer: e.printer, w: bufio.NewWriter(e.stdout), separator: "[\n  "}
+	l := logPrinter{printer: e.printer, w: bufio.NewWriter(e.stdout), events: []eventDocument{}}
 	show := func(entry gitstore.LogEntry) bool {
 		said, mine := talk(entry, plan.TaskID(task))
 		if !mine {
@@ -77,10 +76,7 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 		more, waived = show(waived[0]), waived[1:]
 	}
 	if l.json {
-		if n == 0 {
-			fmt.Fprint(l.w, "[")
-		}
-		fmt.Fprint(l.w, "\n]\n")
+		l.err = writeJSON(l.w, "  ", l.events)
 	}
 	l.flush()
 	return errors.Join(err, l.err)
@@ -150,9 +146,9 @@ func (p printer) teller(ctx context.Context, store *gitstore.Store, id plan.ID) 
 // logPrinter prints the events of a log as they are found.
 type logPrinter struct {
 	printer
-	w         *bufio.Writer
-	separator string // before the next element
-	err       error
+	w      *bufio.Writer
+	events []eventDocument // with --json
+	err    error
 }
 
 // mostSaid is how many columns of what somebody said a line shows.
@@ -160,10 +156,7 @@ const mostSaid = 200
 
 func (l *logPrinter) print(e gitstore.LogEntry, said []export.Said) {
 	if l.json {
-		data, err := json.Marshal(eventDocument{e.Commit, e.Author.Name, e.Time, e.Subject, e.Trailers, said})
-		l.err = errors.Join(l.err, err)
-		fmt.Fprintf(l.w, "%s%s", l.separator, data)
-		l.separator = ",\n  "
+		l.events = append(l.events, eventDocument{e.Commit, e.Author.Name, e.Time, e.Subject, e.Trailers, said})
 		return
 	}
 	begin := fmt.Sprintf("%s %s ", l.paint("33", fmt.Sprintf("%.8s", e.Commit)), date(e.Time))

@@ -82,29 +82,25 @@ func (e *env) review(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 			return err
 		}
 	}
-	if err := checkRemarks(c.Context, store, t, r.Subject.Artifact, opinion); err != nil {
-		if !given {
-			fmt.Fprintln(e.stderr, "what you wrote is kept in "+form)
-		}
-		return err
-	}
 	if opinion.Reviewer = person.Name; seat != "" {
 		opinion.Reviewer, opinion.Agent = seat, person.Name
 	}
 	if name := c.String("reviewer"); name != person.Name {
 		opinion.For = name
 	}
-	done, rev, err := r.Record(c.Context, opinion, person)
-	if err != nil {
-		if !given {
-			fmt.Fprintln(e.stderr, "what you wrote is kept in "+form)
-		}
-		return err
+	var done *gitstore.Appended
+	var rev plan.Review
+	if err = checkRemarks(c.Context, store, t, r.Subject.Artifact, opinion); err == nil {
+		done, rev, err = r.Record(c.Context, opinion, person)
 	}
-	if !given {
-		if err := os.Remove(form); err != nil {
-			return err
-		}
+	switch {
+	case err != nil && !given:
+		fmt.Fprintln(e.stderr, "what you wrote is kept in "+form)
+	case err == nil && !given:
+		err = os.Remove(form)
+	}
+	if err != nil {
+		return err
 	}
 	unmet, err := eng.Unmet(c.Context, done.Snapshot, t.TaskID)
 	if err = errors.Join(err, e.out(rev, func(w io.Writer) {

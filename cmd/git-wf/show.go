@@ -63,9 +63,6 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if c.Bool("review") {
 		return e.showReviewFile(c.Context, store, snap, subject)
 	}
-	if c.Bool("impact") {
-		return e.showImpact(s, subject)
-	}
 	d, err := e.readTask(c.Context, store, snap, s, subject)
 	landings := d.Landings
 	d.Task, d.Spec = readmodel.TaskOf(s, t), t.Task
@@ -113,33 +110,6 @@ func makerOf(t *plan.Task) string {
 		return agent.RoleKey(t.Role) + ", wf.executor or a person, as " + t.Role
 	}
 	return "wf.executor or a person"
-}
-
-// impactDocument is what show --impact --json prints.
-type impactDocument struct {
-	TaskID plan.TaskID   `json:"task_id"`
-	Again  []plan.TaskID `json:"made_again"`   // in plan order
-	Judges []plan.TaskID `json:"judged_again"` // those of them that judge others
-	Asks   []plan.TaskID `json:"asked"`        // made by a person, or before versions named what they were made from
-	Done   int           `json:"approved"`     // tasks that have an approved version
-}
-
-// showImpact says what a new version of a task has made again.
-func (e *env) showImpact(s *plan.State, t *plan.TaskState) error {
-	d := impactDocument{TaskID: t.TaskID, Again: []plan.TaskID{}, Judges: []plan.TaskID{}, Asks: []plan.TaskID{}}
-	again, asks := s.Impact(t.TaskID)
-	d.Again, d.Asks = append(d.Again, again...), append(d.Asks, asks...)
-	for _, id := range again {
-		if s.Tasks[id].Judges != nil {
-			d.Judges = append(d.Judges, id)
-		}
-	}
-	for _, id := range s.Leaves(s.Plan.RootTaskID) {
-		if s.Tasks[id].Approved > 0 {
-			d.Done++
-		}
-	}
-	return e.print("impact", d)
 }
 
 func (e *env) prompt(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {

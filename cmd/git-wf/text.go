@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -120,13 +121,19 @@ func (st style) functions() template.FuncMap {
 		"claim":   claimLine,
 		"clock":   clock,
 		"count":   plain.Count,
+		"commit":  func(id plan.OID) safe { return safe(st.paint("33", fmt.Sprintf("%-8.8s", cmp.Or(id, "-")))) },
+		"span": func(ranges [][2]int) (n int) {
+			for _, r := range ranges {
+				n += r[1] - r[0] + 1
+			}
+			return n
+		},
 		"dollars": dollars,
 		"first": func(most int, list any) any {
 			v := reflect.ValueOf(list)
 			return v.Slice(0, min(most, v.Len())).Interface()
 		},
 		"form":      func(m engine.Missing) string { return strings.TrimSpace(m.Kind + " " + strings.Join(m.Formats, "|")) },
-		"has":       slices.Contains[[]plan.TaskID],
 		"ids":       plan.JoinIDs,
 		"known":     func(v any) bool { return v != nil },
 		"nocommits": func() string { return gate.NoCommits },

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -36,7 +35,7 @@ func (e *env) why(c *cli.Context, store *gitstore.Store) error {
 	if line > 0 && len(origins) == 1 {
 		return e.printAs("why-line", origins, origins[0])
 	}
-	return e.out(orEmpty(origins), func(w io.Writer) { e.printOrigins(w, origins) })
+	return e.print("why-lines", orEmpty(origins))
 }
 
 // lineOf splits PATH:LINE. A file whose name ends that way is a file.
@@ -50,18 +49,6 @@ func (e *env) lineOf(arg string) (file string, line int) {
 		return arg, 0
 	}
 	return arg[:at], n
-}
-
-// printOrigins prints a row for each commit and version that a file's lines come from.
-func (st style) printOrigins(w io.Writer, origins []engine.Origin) {
-	for _, o := range origins {
-		n := 0
-		for _, r := range o.Lines {
-			n += r[1] - r[0] + 1
-		}
-		fmt.Fprintf(w, "%9s from %-5d %s  %s\n", plain.Count(n, "line"), o.Lines[0][0],
-			st.paint("33", fmt.Sprintf("%-8.8s", orDash(string(o.Commit)))), plain.Line(originText(o)))
-	}
 }
 
 // originText says in a line where lines come from.
@@ -78,11 +65,4 @@ func originText(o engine.Origin) string {
 		return "not known: " + o.Reason
 	}
 	return "not committed yet"
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }

@@ -82,18 +82,9 @@ type workflowDocument struct {
 	Params   []paramDocument      `json:"params"`
 	Roles    map[string]plan.Role `json:"roles"`
 	Files    []string             `json:"files"`
-	Bounds   boundsDocument       `json:"bounds"`
+	Bounds   workflow.Bounds      `json:"bounds"`
 	Commands []string             `json:"commands"`
 	Graph    *graph.Graph         `json:"graph,omitempty"`
-}
-
-// boundsDocument is workflow.Bounds.
-type boundsDocument struct {
-	Tasks        int `json:"tasks"`
-	Usual        int `json:"usual_calls"`
-	Most         int `json:"most_calls"`
-	Decisions    int `json:"decisions"`
-	MaxDecisions int `json:"max_decisions"`
 }
 
 type paramDocument struct {
@@ -126,7 +117,7 @@ func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 	}
 	doc := workflowDocument{
 		workflowSummary: workflowSummary{Name: w.Name(), Version: w.Version(), About: w.About()},
-		Params:          []paramDocument{}, Roles: m.draft.Plan.Roles, Files: []string{}, Bounds: boundsDocument(b),
+		Params:          []paramDocument{}, Roles: m.draft.Plan.Roles, Files: []string{}, Bounds: b,
 		Commands: orEmpty(w.Commands()), Graph: &g,
 	}
 	for _, p := range w.Params() {

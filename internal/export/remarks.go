@@ -69,30 +69,6 @@ func lineNamed(text, path string) int {
 	}
 }
 
-// RemarksOn returns what the reviews of a version say of its lines.
-func RemarksOn(ctx context.Context, store reader, snap *gitstore.Snapshot, id plan.TaskID, version int) ([]Remark,
-	error) {
-	docs := DocumentsOf(ctx, store, snap, id)
-	rec := snap.Records.Of(id)
-	v, _ := rec.Version(version)
-	a, err := docs.Artifact(v)
-	if err != nil {
-		return nil, err
-	}
-	var all []Remark
-	for _, r := range rec.Reviews {
-		if r.Version != version {
-			continue
-		}
-		doc, err := docs.Review(r)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, Remarks(doc, changedPaths(a))...)
-	}
-	return all, nil
-}
-
 func changedPaths(a plan.Artifact) []string {
 	var paths []string
 	for _, f := range plandoc.ChangedFiles(a.Files) {

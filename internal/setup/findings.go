@@ -39,17 +39,11 @@ func (s Setup) serverFindings(ctx context.Context) ([]audit.Finding, error) {
 	}
 	var findings []audit.Finding
 	for _, key := range serverSettings {
-		if s.isOn(ctx, key) {
-			continue
+		if !s.isOn(ctx, key) {
+			findings = append(findings, settingFinding(key, "is off: git takes malformed objects from whoever pushes",
+				"git config --local "+key+" true", "set to true",
+				func(ctx context.Context) (bool, error) { return s.setTrue(ctx, key) }))
 		}
-		findings = append(findings, audit.Finding{
-			Code: "config", Place: key, Message: "is off: git takes malformed objects from whoever pushes",
-			Mend: "git config --local " + key + " true",
-			Fix: func(ctx context.Context) (string, error) {
-				_, err := s.setTrue(ctx, key)
-				return "set to true", err
-			},
-		})
 	}
 	return findings, ctx.Err()
 }
@@ -63,19 +57,21 @@ func (s Setup) settingFindings(ctx context.Context) ([]audit.Finding, error) {
 	var findings []audit.Finding
 	for _, kv := range wanted {
 		key, value := kv[0], kv[1]
-		if s.has(ctx, key, value) || ctx.Err() != nil {
-			continue
+		if !s.has(ctx, key, value) && ctx.Err() == nil {
+			findings = append(findings, settingFinding(key, "does not have "+value,
+				"git config --local --add "+shell.Word(key)+" "+shell.Word(value), "added "+value,
+				func(ctx context.Context) (bool, error) { return s.add(ctx, key, value) }))
 		}
-		findings = append(findings, audit.Finding{
-			Code: "config", Place: key, Message: "does not have " + value,
-			Mend: "git config --local --add " + shell.Word(key) + " " + shell.Word(value),
-			Fix: func(ctx context.Context) (string, error) {
-				_, err := s.add(ctx, key, value)
-				return "added " + value, err
-			},
-		})
 	}
 	return findings, ctx.Err()
+}
+
+func settingFinding(key, message, mend, done string, fix func(context.Context) (bool, error)) audit.Finding {
+	return audit.Finding{Code: "config", Place: key, Message: message, Mend: mend,
+		Fix: func(ctx context.Context) (string, error) {
+			_, err := fix(ctx)
+			return done, err
+		}}
 }
 
 // hookFindings reports the hooks that do not run the gate, or differ from what this program would write for the

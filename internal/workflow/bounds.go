@@ -10,12 +10,13 @@ import (
 // Bounds say how much can come of a workflow between two acts of persons. Not counted are workers that were killed and
 // replies that had to be repeated because of their form.
 type Bounds struct {
-	Tasks int // ACTIONs, where every loop goes to its bound
-	Usual int // calls of agents, where nothing is rejected
-	Most  int // calls of agents, where everything is that can be
+	Tasks int `json:"tasks"`       // ACTIONs, where every loop goes to its bound
+	Usual int `json:"usual_calls"` // of agents, where nothing is rejected
+	Most  int `json:"most_calls"`  // of agents, where everything is that can be
 	// Decisions are what a task that decides needs there, and may make: an order for each task that waits for one, and
 	// the end. Zero without such a task.
-	Decisions, MaxDecisions int
+	Decisions    int `json:"decisions"`
+	MaxDecisions int `json:"max_decisions"`
 }
 
 // Bounds computes the bounds for some inputs. A task has at most max_rounds versions of its own, and one more for each
