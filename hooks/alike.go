@@ -14,8 +14,7 @@ import (
 // ignorable are the characters that HFS+ ignores when it compares names, as in git's core.protectHFS.
 const ignorable = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
 
-// Wide returns the pathspecs that find everything protected in an index: Pathspecs, Globs, and whatever stands in place
-// of a directory that contains a root.
+// Wide returns the pathspecs for an index: Pathspecs, Globs, and what stands in place of a directory above a root.
 func Wide(roots []string) []string {
 	if slices.Contains(roots, everywhere) {
 		return []string{":(top)"}
@@ -109,8 +108,8 @@ func Globs(roots []string) []string {
 	return specs
 }
 
-// globs returns patterns for the other names of a root's last component. There are few, since git tests each one
-// against every path of the index.
+// globs returns patterns for the other names of a root's last component; few, since git tests every path against
+// each.
 func globs(component string) []string {
 	letters := escapedLetters(component)
 	heads := []string{""}

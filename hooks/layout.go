@@ -70,8 +70,7 @@ func inspect(ctx context.Context, git Git) (layout, error) {
 	return l, nil
 }
 
-// readSettings finds core.hooksPath and the original directory behind the dispatcher. git exits with 1 if it is not
-// set.
+// readSettings finds core.hooksPath, if it is set, and the original directory behind the dispatcher.
 func (l *layout) readSettings(ctx context.Context, git Git) {
 	l.original = filepath.Join(l.common, "hooks")
 	if l.preparesHusky() {

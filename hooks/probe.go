@@ -43,8 +43,7 @@ func probe(ctx context.Context, git Git, l layout, st HookStatus) string {
 	if !l.git.atLeast(2, 36) {
 		run = shell.Quote(st.Path)
 	}
-	// Git's own shell runs an alias in the directory where hooks run, on every system, and an alias can set the
-	// environment.
+	// Git runs an alias in its own shell where hooks run, on every system, and an alias can set the environment.
 	alias := "alias.wf-probe=!GIT_WF_PROBE=" + nonce + " " + run + " </dev/null 2>&1 || :"
 	out, err := git(ctx, "-c", alias, "wf-probe")
 	if err != nil {

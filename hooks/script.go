@@ -41,8 +41,7 @@ type scriptData struct {
 	Skip               string // ends the script early; only in reference-transaction
 }
 
-// render returns a script from a template in sh/. The templates are part of the program: every test would find an error
-// in one.
+// render returns a script from a template in sh/. Every test would find an error in one.
 func render(name string, d scriptData) string {
 	t := template.Must(template.ParseFS(scripts, "sh/*.tmpl"))
 	var b strings.Builder

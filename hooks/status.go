@@ -17,8 +17,7 @@ type HookStatus struct {
 	Reason string `json:"reason"` // why not or, if active, why Install should run again; empty if all is well
 }
 
-// Status returns the state of each hook of the gate, in a fixed order. It only looks at files and settings; Probe
-// proves it.
+// Status returns the state of each hook of the gate, by files and settings alone; Probe proves it.
 func Status(ctx context.Context, o Options) ([]HookStatus, error) {
 	in, err := newInstaller(ctx, o)
 	if err != nil {

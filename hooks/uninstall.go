@@ -61,8 +61,7 @@ func (in *installer) removeSections(dir string, specs []spec) error {
 	return nil
 }
 
-// movedNames returns the names under which other tools keep a hook they found: lefthook sets it aside, the pre-commit
-// framework runs it before its own.
+// movedNames returns the names under which lefthook and the pre-commit framework keep a hook that they found.
 func movedNames(name string) []string { return []string{name + ".old", name + ".legacy"} }
 
 // removeSection removes our section from a file, if it has one, and returns what its begin line said.

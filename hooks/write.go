@@ -18,8 +18,7 @@ func executable(info fs.FileInfo) bool {
 	return runtime.GOOS == "windows" || info.Mode()&0o111 != 0
 }
 
-// readHook returns the content and info of a hook's path without following a symbolic link. Both are nil if there is
-// nothing.
+// readHook returns the content and info of a hook without following a symbolic link; nil if there is nothing.
 func readHook(path string) ([]byte, fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

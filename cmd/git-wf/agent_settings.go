@@ -76,8 +76,8 @@ func (u user) agentSettings(ctx context.Context, store *gitstore.Store) (agent.S
 	return s, nil
 }
 
-// settingScope is the scope (local, global, system) of the setting that counts, or of the last one that begins with the
-// key; "" if git can't say.
+// settingScope is where the last setting is set that begins with the key: local, global or system; "" if git can't
+// say.
 func settingScope(ctx context.Context, store *gitstore.Store, key string) string {
 	out, err := store.Git(ctx, "config", "--show-scope", "--null", "--get-regexp", "^"+regexp.QuoteMeta(key))
 	if err != nil {
@@ -178,8 +178,7 @@ func (u user) commandEnv(ctx context.Context, store *gitstore.Store) ([]string, 
 	return process.Allowed(u.environ, names), nil
 }
 
-// mask knows the values of the user's keys: of variables named like a key, and of those that agents take their keys
-// from.
+// mask hides the user's keys: variables that are named like one, and those that agents take theirs from.
 func (u user) mask(agents *agent.Set) secret.Mask {
 	settings, _ := agents.Settings() // without settings no agent is asked
 	var names []string

@@ -8,8 +8,7 @@ import (
 	"gitwf/templates"
 )
 
-// commandGroup is what the help lists together. Which flags exclude each other is in flagRules, what only a person
-// decides in rules.
+// commandGroup is what the help lists together. flagRules and rules say what else holds for a command.
 type commandGroup struct {
 	purpose  string
 	commands []*cli.Command

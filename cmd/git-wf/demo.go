@@ -87,8 +87,7 @@ func (e *env) demo(c *cli.Context) error {
 	if err := os.WriteFile(filepath.Join(dir, p.plan), data, 0o666); err != nil {
 		return err
 	}
-	// The user's environment, without what points into another repository, and with a name to commit under for a
-	// machine on which git was never set up.
+	// The user's environment, without what points into another repository, and with a name to commit under.
 	environ := process.Environ(e.environ, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Demo", "GIT_AUTHOR_EMAIL=demo@git-wf.invalid",
 		"GIT_COMMITTER_NAME=Demo", "GIT_COMMITTER_EMAIL=demo@git-wf.invalid")

@@ -24,9 +24,6 @@ func (e *env) do(c *cli.Context, eng *engine.Engine) error {
 		return fault.Usage("git wf plan -f "+shell.Word(task)+", then git wf run",
 			"%s is a file, not something to be made", task)
 	}
-	if _, err := jobsOf(c); err != nil {
-		return err
-	}
 	if _, err := store.Head(c.Context); err != nil {
 		return err
 	}
@@ -75,8 +72,7 @@ func (e *env) do(c *cli.Context, eng *engine.Engine) error {
 	}
 }
 
-// planTrusted makes the plan and has the command lines trusted that this brings, until the plan is approved or waits
-// for something else, which it prints.
+// planTrusted makes the plan and has its command lines trusted, until it is approved, or waits and says for what.
 func (e *env) planTrusted(c *cli.Context, eng *engine.Engine, id plan.ID) (approved bool,
 	err error) {
 	eng.Report = e.progress(c)

@@ -194,8 +194,7 @@ func (p printer) printAround(found *checkup) {
 	}
 }
 
-// fix fixes what harms nobody, marks those findings, and records it in the history of one plan: the active one, or else
-// the first that can be read.
+// fix fixes what harms nobody, marks those findings, and records it in the active plan or another readable one.
 func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) error {
 	home, err := recordPlan(ctx, store, found.sound)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// onReadable is onPlan for the commands that only look: they show a damaged plan as of its newest sound commit, say so,
-// and exit with 1.
+// onReadable is onPlan for commands that only look: of a damaged plan they show the newest sound commit, and exit
+// with 1.
 func (e *env) onReadable(read view, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error) cli.ActionFunc {
 	return e.onStore(func(c *cli.Context, store *gitstore.Store) error {
 		id, err := e.shownPlan(c, store)

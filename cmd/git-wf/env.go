@@ -218,8 +218,7 @@ func planID(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
 	return store.Active(c.Context)
 }
 
-// planNamed finds the plan of an id, or of a part of one that no other plan's id has; "-" is the plan that was active
-// before.
+// planNamed finds a plan by its id, or by a part that no other id has; "-" is the plan that was active before.
 func planNamed(ctx context.Context, store *gitstore.Store, name string) (plan.ID, error) {
 	if name == "-" {
 		id, err := store.Former(ctx)

@@ -68,8 +68,12 @@ func daysOf(c *cli.Context, name string) (float64, error) {
 }
 
 func jobsFlag() cli.Flag {
-	return &cli.IntFlag{Name: "jobs", Aliases: []string{"j"},
-		Usage: "work on `N` tasks at once; from 2 on, those that only have to be recorded don't count", Value: 1}
+	return &cli.IntFlag{Name: "jobs", Aliases: []string{"j"}, Value: 1, Action: func(_ *cli.Context, n int) error {
+		if n < 1 {
+			return usage("--jobs: expected at least 1, found %d", n)
+		}
+		return nil
+	}, Usage: "work on `N` tasks at once; from 2 on, those that only have to be recorded don't count"}
 }
 
 func executorFlag() cli.Flag {

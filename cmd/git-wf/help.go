@@ -185,8 +185,7 @@ func printOverview(w io.Writer) {
 		"git wf --version the version.\n")
 }
 
-// nearestCommand returns the hint for a word that is none of the commands after prefix: which one was meant, or
-// otherwise.
+// nearestCommand is the hint for a word that is none of the commands after prefix: which one was meant, or otherwise.
 func nearestCommand(prefix, word string, commands []*cli.Command, otherwise string) string {
 	var names []string
 	for _, c := range commands {

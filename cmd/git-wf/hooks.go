@@ -19,21 +19,18 @@ import (
 )
 
 func (e *env) hooksInstall(c *cli.Context, store *gitstore.Store) error {
-	report, err := e.setup(store).Install(c.Context, c.Bool("force"))
-	if err != nil {
-		return err
-	}
-	e.printHookActions(report)
-	return nil
+	return e.sayHookActions(e.setup(store).Install(c.Context, c.Bool("force")))
 }
 
 func (e *env) hooksUninstall(c *cli.Context, store *gitstore.Store) error {
-	report, err := e.setup(store).Uninstall(c.Context)
-	if err != nil {
-		return err
+	return e.sayHookActions(e.setup(store).Uninstall(c.Context))
+}
+
+func (p printer) sayHookActions(r hooks.Report, err error) error {
+	if err == nil {
+		p.printHookActions(r)
 	}
-	e.printHookActions(report)
-	return nil
+	return err
 }
 
 func (p printer) printHookActions(r hooks.Report) {
@@ -54,19 +51,10 @@ func (e *env) hooksStatus(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	inactive := func(h hooks.HookStatus) bool { return !h.Active }
-	if err := e.out(all, func(w io.Writer) {
-		for _, h := range all {
-			state := "active"
-			if inactive(h) {
-				state = "not active: " + h.Reason
-			}
-			fmt.Fprintf(w, "%-18s %s\n", h.Name, state)
-		}
-	}); err != nil {
+	if err := e.print("hooks", all); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(all, inactive) {
+	if slices.ContainsFunc(all, func(h hooks.HookStatus) bool { return !h.Active }) {
 		return fault.Refused("git wf hooks install", "some hooks do not run the gate")
 	}
 	return nil

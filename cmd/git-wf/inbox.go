@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -20,20 +18,7 @@ func (e *env) inbox(c *cli.Context, eng *engine.Engine) error {
 	if err != nil {
 		return err
 	}
-	return e.out(items, func(w io.Writer) {
-		for _, item := range items {
-			fmt.Fprintf(w, "%s  %s  %s\n", itemLine(item), date(item.Since),
-				plain.Line(cmp.Or(item.Command, "-")))
-		}
-		if len(items) == 0 {
-			fmt.Fprintln(w, "nothing waits for you")
-		}
-	})
-}
-
-// itemLine says in a line what waits in which plan.
-func itemLine(item engine.Item) string {
-	return fmt.Sprintf("%s  %s  %s", item.Plan, item.On, clip(plain.Line(cmp.Or(item.About, item.Text)), 80))
+	return e.print("inbox", items)
 }
 
 // inboxItems lists what waits for a person, the oldest first: in all plans that are not completed, or in one.

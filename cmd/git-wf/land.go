@@ -133,8 +133,7 @@ func (e *env) sayLanded(done engine.Landed, err error) error {
 	return nil
 }
 
-// undoneIn is wholePlan, but the plan before where an undo of the task that was killed has made its own
-// plan active.
+// undoneIn is wholePlan, but the plan before where a killed undo of the task has made its own plan active.
 func undoneIn(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, error) {
 	snap, err := wholePlan(c, store, id)
 	if err != nil || c.IsSet("plan") || !strings.HasPrefix(snap.Plan.TopTask, "Take back "+c.Args().First()+" ") {

@@ -82,8 +82,7 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 	return errors.Join(err, l.err)
 }
 
-// waiverEvents are the policy's waivers of paths in the plan's bundle, as events of the plan's log; if a task is named,
-// only those of its files.
+// waiverEvents are the policy's waivers of files of the plan, or of one task, as events of the plan's log.
 func waiverEvents(ctx context.Context, store *gitstore.Store, id plan.ID, task string) ([]gitstore.LogEntry, error) {
 	policy, err := store.Policy(ctx)
 	if err != nil {
@@ -111,8 +110,7 @@ func waiverEvents(ctx context.Context, store *gitstore.Store, id plan.ID, task s
 // teller finds out what an event says, and whether it belongs to a task, "" for any.
 type teller func(entry gitstore.LogEntry, task plan.TaskID) (said []export.Said, belongs bool)
 
-// teller reads the events of a plan with roles as a conversation. Of any other plan, and of one whose records can't be
-// read, they say what their subjects say.
+// teller reads the events of a plan with roles as a conversation. Others, and unreadable ones, have their subjects.
 func (p printer) teller(ctx context.Context, store *gitstore.Store, id plan.ID) (teller, error) {
 	about := func(e gitstore.LogEntry, task plan.TaskID) bool {
 		return task == "" || e.Trailers["Wf-Task"] == string(task) || e.Trailers["Wf-Event"] == plan.EventPolicy

@@ -72,8 +72,7 @@ func mainExit(origin func(environ []string, terminal bool) caller.Origin) int {
 	return e.run(ctx, os.Args[1:])
 }
 
-// endWithParent interrupts the program when the one that started it is gone: nobody sees what it does,
-// or can end it, if git was killed.
+// endWithParent interrupts the program when git, which started it, was killed: nobody sees it, or can end it.
 func endWithParent(ctx context.Context, end func()) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -222,13 +223,7 @@ func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Sna
 		if t := x.State.Tasks[only]; t.NodeType == plan.Check {
 			only = t.ReviewTargetTaskID
 		}
-		var open []engine.Wait
-		for _, o := range x.Open {
-			if o.Task == only {
-				open = append(open, o)
-			}
-		}
-		x.Open = open
+		x.Open = slices.DeleteFunc(x.Open, func(o engine.Wait) bool { return o.Task != only })
 	}
 	return e.printAs("explained", nextOf(x), struct {
 		*readmodel.Plan
@@ -258,10 +253,8 @@ func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.St
 	if err := e.printAs("nothing", nextOf(x), x); err != nil || len(x.Open) == 0 {
 		return err
 	}
-	for _, o := range x.Open {
-		if !o.Failed {
-			return errWaiting
-		}
+	if slices.ContainsFunc(x.Open, func(o engine.Wait) bool { return !o.Failed }) {
+		return errWaiting
 	}
 	return errSaid
 }
@@ -271,12 +264,11 @@ const mostShown = 10
 
 // claimLine is a claim for people: who holds it, until when, and what is wrong with it.
 func claimLine(c engine.ClaimState) string {
-	line := fmt.Sprintf("%s: claim %d, %s, until %s", c.Task, c.Number, plain.Line(c.Agent), clock(c.Expires))
+	who := plain.Line(c.Agent)
 	if c.PID > 0 {
-		line = fmt.Sprintf("%s: claim %d, %s in process %d on %s, until %s", c.Task, c.Number,
-			plain.Line(c.Agent), c.PID,
-			plain.Line(c.Host), clock(c.Expires))
+		who = c.Owner()
 	}
+	line := fmt.Sprintf("%s: claim %d, %s, until %s", c.Task, c.Number, who, clock(c.Expires))
 	switch {
 	case !c.Holds:
 		return line + ": " + c.Why + "; " + c.Command + " takes it over"
@@ -288,13 +280,7 @@ func claimLine(c engine.ClaimState) string {
 
 // staleClaims are those that nobody renews any more, or that can't be checked.
 func staleClaims(claims []engine.ClaimState) []engine.ClaimState {
-	var stale []engine.ClaimState
-	for _, c := range claims {
-		if c.Why != "" {
-			stale = append(stale, c)
-		}
-	}
-	return stale
+	return slices.DeleteFunc(slices.Clone(claims), func(c engine.ClaimState) bool { return c.Why == "" })
 }
 
 // clock is a time for people.

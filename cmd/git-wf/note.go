@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -78,30 +76,8 @@ func (e *env) notes(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	if err != nil {
 		return err
 	}
-	return e.out(orEmpty(notes), func(w io.Writer) {
-		if len(notes) == 0 {
-			fmt.Fprintf(w, "%s has no such notes\n", snap.ID)
-		}
-		for i, n := range notes {
-			if i > 0 {
-				fmt.Fprintln(w)
-			}
-			e.printNote(w, n, "")
-		}
-	})
-}
-
-// printNote prints who wrote a note, when, and its text, each line after an indent.
-func (st style) printNote(w io.Writer, n plan.Note, indent string) {
-	head := st.paint("1", fmt.Sprintf("%d %s", n.Number, plain.Line(n.Category)))
-	if who := n.Who(); who != "" {
-		head += ", by " + plain.Line(who)
-	}
-	if !n.CreatedAt.IsZero() {
-		head += ", " + date(n.CreatedAt)
-	}
-	fmt.Fprintf(w, "%s%s\n", indent, head)
-	for line := range strings.Lines(plain.Text(strings.TrimSpace(n.Text))) {
-		fmt.Fprintf(w, "%s  %s\n", indent, strings.TrimSuffix(line, "\n"))
-	}
+	return e.printAs("notes", orEmpty(notes), struct {
+		PlanID plan.ID
+		Notes  []plan.Note
+	}{snap.ID, notes})
 }

@@ -210,12 +210,15 @@ func (e *env) planned(c *cli.Context, eng *engine.Engine, id plan.ID, s *plan.St
 	}{id, planWord(s), waits}); err != nil {
 		return err
 	}
-	for _, w := range waits {
-		if w.Failed {
-			return errSaid
-		}
-	}
-	if len(waits) > 0 {
+	return waitingResult(waits)
+}
+
+// waitingResult is the error with which a command ends that has said what waits for a person.
+func waitingResult(waits []engine.Wait) error {
+	switch {
+	case slices.ContainsFunc(waits, func(w engine.Wait) bool { return w.Failed }):
+		return errSaid
+	case len(waits) > 0:
 		return errWaiting
 	}
 	return nil

@@ -205,8 +205,8 @@ func (e *env) createPlan(c *cli.Context, eng *engine.Engine, d engine.Draft) err
 	return e.planOutcome(c, eng, state, plan.PlanTaskID, planFromFile)
 }
 
-// tryLines trusts the command lines of a file that a person hands in, and tries its criteria on an empty candidate. An
-// agent's lines wait for a person.
+// tryLines trusts the command lines of a person's file, and tries its criteria on an empty candidate. An agent's
+// wait.
 func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	missing, err := eng.MissingPaths(c.Context, d)
 	if err != nil {

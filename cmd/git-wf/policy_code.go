@@ -114,8 +114,7 @@ func (e *env) beginEra(c *cli.Context, store *gitstore.Store, subject string, ed
 	return err
 }
 
-// branches adds those that the user names. A policy that names none gets the one that changes land on, and that which
-// is checked out.
+// branches adds those that the user names. Without any it is where changes land, and what is checked out.
 func branches(c *cli.Context, store *gitstore.Store, named []string) ([]string, error) {
 	all := slices.Concat(named, c.StringSlice("branch"))
 	if len(named) == 0 {

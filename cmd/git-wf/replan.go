@@ -70,8 +70,7 @@ const (
 	amendFromFile = "git wf plan --amend -f FILE"
 )
 
-// handInPlan tries a person's file and records it as the next version of a planning task. again is the command that
-// hands in a mended one.
+// handInPlan tries a person's file and records it as a planning task's next version. again hands in a mended one.
 func (e *env) handInPlan(c *cli.Context, eng *engine.Engine, id plan.ID, r engine.Replanning,
 	name string, data []byte, again string) error {
 	snap, err := eng.Store.Snapshot(c.Context, id)
@@ -122,8 +121,7 @@ func (e *env) handInDraft(c *cli.Context, eng *engine.Engine, id plan.ID, r engi
 	return e.planOutcome(c, eng, s, task, again)
 }
 
-// editPlan opens the plan that awaits approval, or else the one in force, in the user's editor, and hands in the
-// result.
+// editPlan hands in what the user makes, in an editor, of the plan that awaits approval or else is in force.
 func (e *env) editPlan(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
 	person, err := eng.Store.Person(c.Context)
 	if err != nil {
@@ -187,8 +185,7 @@ func (e *env) edit(c *cli.Context, store *gitstore.Store, name string, text []by
 	return os.ReadFile(file)
 }
 
-// runEditor has the user edit a file in the editor that git would start. It returns which one that is, "" if git can't
-// say.
+// runEditor has the user edit a file in the editor that git would start, and returns which; "" if git can't say.
 func (e *env) runEditor(ctx context.Context, store *gitstore.Store, file string) (editor string, err error) {
 	if editor, err = store.Git(ctx, "var", "GIT_EDITOR"); err != nil {
 		return "", err

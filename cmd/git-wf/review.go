@@ -169,8 +169,7 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 	return o, approve || reject, nil
 }
 
-// fillForm has the user fill in the form, in the file path, with the editor that git would start. The file stays until
-// its content is recorded.
+// fillForm has the user fill in the form with an editor. The file at path stays until its content is recorded.
 func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form string) (check.Opinion, error) {
 	if e.caller().Kind != caller.Person { // an editor may be set where nobody is
 		return check.Opinion{}, usage("no verdict, and no terminal to ask on: add --approve or --reject")

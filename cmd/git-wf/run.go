@@ -26,9 +26,6 @@ func (e *env) carryOut(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapsh
 	if c.NArg() > 0 { // no task is run alone, and for a container there is more to say
 		return cmp.Or(snap.State().RefuseContainer(plan.TaskID(c.Args().First()), "git wf run"), checkArgs(c))
 	}
-	if _, err := jobsOf(c); err != nil {
-		return err
-	}
 	if who := c.String("orchestrator"); who != "agent" && who != "policy" {
 		return usage("--orchestrator: expected agent or policy, found %s", plain.Quote(who))
 	}
@@ -41,9 +38,7 @@ func (e *env) carryOut(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapsh
 
 // runPlan carries a plan out and says how far it is.
 func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error) {
-	if eng.Jobs, err = jobsOf(c); err != nil {
-		return err
-	}
+	eng.Jobs = c.Int("jobs")
 	if c.Bool("land") {
 		o, err := landOptions(c.Context, eng.Store)
 		if err != nil {
@@ -79,14 +74,6 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 		}
 	}
 	return runResult(x)
-}
-
-// jobsOf is how many tasks are worked on at once.
-func jobsOf(c *cli.Context) (int, error) {
-	if c.Int("jobs") < 1 {
-		return 0, usage("--jobs: expected at least 1, found %d", c.Int("jobs"))
-	}
-	return c.Int("jobs"), nil
 }
 
 // work has the engine run or, with --step, do one thing, and shows what happens; did says that it was done.
@@ -195,13 +182,8 @@ func runResult(x *readmodel.Plan) error {
 	if x.Finished() {
 		return nil
 	}
-	for _, w := range x.Waits {
-		if w.Failed {
-			return errSaid
-		}
-	}
-	if len(x.Waits) > 0 {
-		return errWaiting
+	if err := waitingResult(x.Waits); err != nil {
+		return err
 	}
 	if err := x.State.MayBegin(); err != nil {
 		return err // somebody paused it meanwhile
@@ -214,8 +196,7 @@ func runResult(x *readmodel.Plan) error {
 	return fault.Refused("git wf next --explain", "nothing can go on in %s", x.PlanID)
 }
 
-// tidyUp has git pack what a run has written, as git's own commands do; after an interrupt the next run does it. A run
-// does not fail if git can't.
+// tidyUp has git pack what a run has written, as git's own commands do. A run does not fail if git can't.
 func (p printer) tidyUp(ctx context.Context, store *gitstore.Store) {
 	if ctx.Err() != nil {
 		return

@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -138,45 +136,18 @@ func (e *env) plans(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	open, completed := []readmodel.Entry{}, []readmodel.Entry{}
+	list := struct{ Open, Completed, Left []readmodel.Entry }{Open: []readmodel.Entry{}}
 	for _, one := range all {
-		if one.SessionStatus == plan.SessionCompleted {
-			completed = append(completed, one)
-		} else {
-			open = append(open, one)
+		switch {
+		case one.SessionStatus != plan.SessionCompleted:
+			list.Open = append(list.Open, one)
+		case c.Bool("all"):
+			list.Completed = append(list.Completed, one)
+		default:
+			list.Left = append(list.Left, one)
 		}
 	}
-	shown := open
-	if c.Bool("all") {
-		shown = slices.Concat(open, completed)
-	}
-	return e.out(shown, func(w io.Writer) {
-		for i, one := range shown {
-			if i == len(open) {
-				e.heading(w, "Completed")
-			}
-			e.printEntry(w, one)
-		}
-		if n := len(completed); n > 0 && !c.Bool("all") {
-			fmt.Fprintf(w, "and %d completed: git wf plans --all\n", n)
-		}
-	})
-}
-
-func (st style) printEntry(w io.Writer, p readmodel.Entry) {
-	mark, paused := " ", ""
-	if p.Active {
-		mark = "*"
-	}
-	if p.SessionStatus == plan.SessionPaused {
-		paused = "paused  "
-	}
-	if p.Error != "" {
-		fmt.Fprintf(w, "%s %s  unreadable: %s\n", mark, p.PlanID, plain.Line(p.Error))
-		return
-	}
-	fmt.Fprintf(w, "%s %s  %s  %d of %d  %s%s\n", mark, p.PlanID, st.status(p.Status), p.Done, p.Total, paused,
-		plain.Line(p.Title))
+	return e.printAs("plans", append(list.Open, list.Completed...), list)
 }
 
 func (e *env) switchPlan(c *cli.Context, store *gitstore.Store) error {

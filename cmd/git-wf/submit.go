@@ -80,8 +80,7 @@ func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	return e.print("next", x)
 }
 
-// settle does what needs neither an agent nor a maker, for who works outside of a run. What the command has recorded
-// stands, whatever becomes of this.
+// settle does what needs neither an agent nor a maker, outside of a run. If it fails, what was recorded stands.
 func (e *env) settle(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) {
 	if e.caller().Task != "" {
 		return // the run that has started the attempt does it

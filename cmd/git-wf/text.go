@@ -32,8 +32,7 @@ import (
 //go:embed text
 var texts embed.FS
 
-// safe is text that may be printed as it is. Any other value of a template becomes one line of plain text, whether the
-// template says so or not.
+// safe is text that may be printed as it is. Any other value of a template becomes one line of plain text.
 type safe string
 
 // print prints a command's result: with --json the document, else the template of this name.
@@ -173,11 +172,6 @@ func (st style) functions() template.FuncMap {
 			return slices.DeleteFunc(names, func(s string) bool { return s == "" })
 		},
 		"judged": judgementText,
-		"note": func(n plan.Note) safe {
-			var b strings.Builder
-			st.printNote(&b, n, "  ")
-			return safe(strings.TrimSuffix(b.String(), "\n"))
-		},
 	}
 }
 

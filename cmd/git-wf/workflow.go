@@ -55,7 +55,6 @@ type workflowSummary struct {
 
 func (e *env) workflowList(c *cli.Context, store *gitstore.Store) error {
 	all := []workflowSummary{}
-	width := 0
 	for _, name := range e.workflowNames(store) {
 		sum := workflowSummary{Name: name}
 		if w, err := e.loadWorkflow(store, name); err != nil {
@@ -63,17 +62,9 @@ func (e *env) workflowList(c *cli.Context, store *gitstore.Store) error {
 		} else {
 			sum.Version, sum.About = w.Version(), w.About()
 		}
-		all, width = append(all, sum), max(width, len(name))
+		all = append(all, sum)
 	}
-	return e.out(all, func(w io.Writer) {
-		for _, sum := range all {
-			about := sum.About
-			if sum.Error != "" {
-				about = "can't be used: " + sum.Error
-			}
-			fmt.Fprintf(w, "%-*s  %s\n", width, plain.Line(sum.Name), plain.Line(about))
-		}
-	})
+	return e.print("workflows", all)
 }
 
 // workflowDocument is what show --json prints.

@@ -119,8 +119,7 @@ type TaskResult struct {
 	Result
 }
 
-// Judge fills in a record's estimates of every leaf of the plan: the planner's own number, the agent's judgement, and
-// the rule.
+// Judge fills in a record's estimates of every leaf: the planner's own, the agent's, and the rule's.
 func (r *Record) Judge(leaves []*plan.Task, agent map[plan.TaskID]Judgement, w Weights) {
 	r.Pass, r.Tasks = true, make([]TaskResult, 0, len(leaves))
 	for _, t := range leaves {

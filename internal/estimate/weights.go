@@ -14,8 +14,7 @@ import (
 // File is the name of the weights file among the templates.
 const File = "estimate.yaml"
 
-// Weights says how many person-days each part of a task stands for. The zero value weighs nothing; ParseWeights reads
-// the table.
+// Weights says how many person-days each part of a task stands for; ParseWeights reads the table.
 type Weights struct {
 	Base        float64            `yaml:"base"` // for any task
 	Files       FileWeights        `yaml:"files"`

@@ -102,8 +102,7 @@ func parseSigner(line string) (signer, error) {
 	return l, nil
 }
 
-// blobOf reports whether bytes are a key of the kind that the line says: fields, each after its length, of which the
-// first is the kind.
+// blobOf reports whether bytes are a key of this kind: fields, each after its length, of which the first is the kind.
 func blobOf(blob []byte, kind string) bool {
 	if len(blob) > maxKey {
 		return false

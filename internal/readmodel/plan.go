@@ -137,8 +137,7 @@ type Reader struct {
 	Offers func(commands string) string
 }
 
-// Explain reads where a plan stands, what each open task waits for and what comes next. It leaves the tasks to
-// Describe.
+// Explain reads where a plan stands, what each open task waits for and what is next. Describe fills in the tasks.
 func (r Reader) Explain(ctx context.Context, snap *gitstore.Snapshot) (*Plan, error) {
 	eng := r.Engine
 	claims, err := eng.ClaimStates(ctx, snap.ID)

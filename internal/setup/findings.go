@@ -74,8 +74,7 @@ func settingFinding(key, message, mend, done string, fix func(context.Context) (
 		}}
 }
 
-// hookFindings reports the hooks that do not run the gate, or differ from what this program would write for the
-// policy's roots.
+// hookFindings reports the hooks that do not run the gate, or differ from what this program would write.
 func (s Setup) hookFindings(ctx context.Context) ([]audit.Finding, error) {
 	var findings []audit.Finding
 	if _, err := s.Strict(ctx); err != nil {

@@ -10,8 +10,7 @@ import (
 	"gitwf/internal/gitstore"
 )
 
-// serverSettings make git itself refuse what no git would write, before it asks the hook: trees that programs read
-// differently.
+// serverSettings make git itself refuse, before the hook, what no git writes: trees that programs read differently.
 var serverSettings = []string{"receive.fsckObjects", "transfer.fsckObjects"}
 
 // addedSetting lists what init has added to this repository's settings, "<key> <value>", so that uninstalling removes

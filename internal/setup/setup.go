@@ -109,8 +109,7 @@ func (s Setup) Uninstall(ctx context.Context) (hooks.Report, error) {
 	return report, errors.Join(s.forget(), s.clearLocks(ctx))
 }
 
-// Follow puts the protected directories into the hooks, if some are installed: they must answer without reading the
-// policy.
+// Follow puts the protected directories into installed hooks, which answer without reading the policy.
 func (s Setup) Follow(ctx context.Context) error {
 	if s.Store.WorkTree() == "" {
 		return nil

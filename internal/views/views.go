@@ -192,8 +192,7 @@ func (v *Views) sessionFiles(ctx context.Context, id plan.ID) (files, error) {
 	return exchange.Session(s)
 }
 
-// decisions adds what a task that decides looks at, and what it has decided: dev_plan.md and
-// project_history.md.
+// decisions adds what a task that decides looks at (dev_plan.md) and has decided (project_history.md).
 func (v *Views) decisions(ctx context.Context, snap *gitstore.Snapshot, files files) error {
 	s := snap.State()
 	for _, t := range s.Plan.Tasks {
