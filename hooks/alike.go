@@ -24,7 +24,7 @@ func Wide(roots []string) []string {
 	for _, root := range roots {
 		for i, c := range root {
 			if c == '/' {
-				specs = addSpecs(specs, itself(root[:i]))
+				specs = addSpecs(specs, patternsOfPathAlone(root[:i]))
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func TreePathspecs(roots []string) []string {
 	}
 	roots, _ = splitFiles(roots)
 	for _, root := range roots {
-		specs = addSpecs(specs, append(itself(root), escapeGlob(root)+"/**"))
+		specs = addSpecs(specs, append(patternsOfPathAlone(root), escapeGlob(root)+"/**"))
 	}
 	return specs
 }
@@ -67,9 +67,9 @@ func addSpecs(to, patterns []string) []string {
 	return to
 }
 
-// itself returns patterns that match a path in any spelling but nothing below it. git treats a pattern without a
-// wildcard as a directory, too; one letter in brackets is a wildcard.
-func itself(path string) []string {
+// patternsOfPathAlone returns patterns that match a path in any spelling but nothing below it. git treats a pattern
+// without a wildcard as a directory, too; one letter in brackets is a wildcard.
+func patternsOfPathAlone(path string) []string {
 	var patterns []string
 	for _, s := range spellings(path) {
 		s = lowerASCII(s) // git's wildmatch wants lower case in brackets

@@ -62,7 +62,7 @@ func (in *installer) dispatcher(ctx context.Context) error {
 func (in *installer) writeDispatcher(dir string) error {
 	changed := false
 	write := func(name, script string) error {
-		did, err := ensure(filepath.Join(dir, name), []byte(script))
+		did, err := ensureHook(filepath.Join(dir, name), []byte(script))
 		changed = changed || did
 		return err
 	}

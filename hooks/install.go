@@ -24,7 +24,7 @@ func Install(ctx context.Context, o Options) (Report, error) {
 	case !in.at.bare && o.Server:
 		return Report{}, ErrNotBare
 	}
-	if in.report.Mode, err = in.choose(ctx, o.Force); err != nil {
+	if in.report.Mode, err = in.chooseMode(ctx, o.Force); err != nil {
 		return Report{}, err
 	}
 	write := in.sections
@@ -43,7 +43,7 @@ func newInstaller(ctx context.Context, o Options) (*installer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := inspect(ctx, o.Git)
+	l, err := inspectLayout(ctx, o.Git)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ type installer struct {
 	report Report
 }
 
-// choose picks the mode. It fails if core.hooksPath is not ours to change.
-func (in *installer) choose(ctx context.Context, force bool) (Mode, error) {
+// chooseMode picks the mode. It fails if core.hooksPath is not ours to change.
+func (in *installer) chooseMode(ctx context.Context, force bool) (Mode, error) {
 	l := in.at
 	if l.scope == scopeCommand || l.scope == scopeWorktree {
 		return "", &HooksPathError{Dir: l.dir, Scope: l.scope}
@@ -80,7 +80,7 @@ func (in *installer) choose(ctx context.Context, force bool) (Mode, error) {
 	if (tracked || foreign) && !force {
 		return "", &HooksPathError{Dir: l.dir, Scope: l.scope, Tracked: tracked}
 	}
-	if foreign || !l.own() || l.preparesHusky() {
+	if foreign || !l.ownsHooks() || l.preparesHusky() {
 		return ModeDispatcher, nil
 	}
 	for _, s := range in.specs {
@@ -105,7 +105,7 @@ func (in *installer) refusesSection(path string) (string, error) {
 	if !info.Mode().IsRegular() {
 		return "is a symbolic link or no file", nil
 	}
-	old, err := strip(content)
+	old, err := stripSection(content)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
@@ -154,9 +154,9 @@ func (in *installer) writeSection(s spec, dirMade bool) error {
 			made = madeDir
 		}
 		in.report.add(path, "made")
-		return writeHook(path, insert([]byte("#!/bin/sh\n"), in.render.sectionScript(s, made)), runnable)
+		return writeHook(path, insertSection([]byte("#!/bin/sh\n"), in.render.sectionScript(s, made)), runnable)
 	}
-	old, err := strip(content)
+	old, err := stripSection(content)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -164,7 +164,7 @@ func (in *installer) writeSection(s spec, dirMade bool) error {
 	if old.found {
 		made, did = old.made, "section brought up to date"
 	}
-	next := insert(old.rest, in.render.sectionScript(s, made))
+	next := insertSection(old.rest, in.render.sectionScript(s, made))
 	if bytes.Equal(next, content) {
 		return nil
 	}

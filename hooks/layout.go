@@ -41,8 +41,8 @@ type layout struct {
 	original string
 }
 
-// inspect asks git where it looks for hooks.
-func inspect(ctx context.Context, git Git) (layout, error) {
+// inspectLayout asks git where it looks for hooks.
+func inspectLayout(ctx context.Context, git Git) (layout, error) {
 	var l layout
 	out, err := git(ctx, "version")
 	if err != nil {
@@ -117,8 +117,8 @@ func (l layout) originalDir() string {
 	return filepath.Join(l.top, l.original)
 }
 
-// own reports whether the hooks directory belongs to this repository alone and all its worktrees share it.
-func (l layout) own() bool { return within(resolve(l.common), resolve(l.dir)) }
+// ownsHooks reports whether the hooks directory belongs to this repository alone and all its worktrees share it.
+func (l layout) ownsHooks() bool { return within(resolve(l.common), resolve(l.dir)) }
 
 // tracked reports whether this repository tracks files in its hooks directory, even behind a symbolic link.
 func (l layout) tracked(ctx context.Context, git Git) (bool, error) {

@@ -32,7 +32,7 @@ func (in *installer) setHooksPath(ctx context.Context, dir string) error {
 		return fmt.Errorf("set %s: %w", includePath, err)
 	}
 	in.report.add(hooksPath, "set to "+dir+", by "+file)
-	now, err := inspect(ctx, in.git)
+	now, err := inspectLayout(ctx, in.git)
 	if err == nil && !now.dispatching() {
 		err = errors.Join(fmt.Errorf("git still takes its hooks from %s", now.dir), in.removeInclude(ctx))
 	}

@@ -16,9 +16,9 @@ type stripped struct {
 	made  string // what the begin line said
 }
 
-// strip removes our section from a hook file. It fails if only one of the two marks is left, since nobody can tell then
-// which lines are whose.
-func strip(content []byte) (stripped, error) {
+// stripSection removes our section from a hook file. If only one of the two marks is left it fails: nobody can tell
+// then which lines are whose.
+func stripSection(content []byte) (stripped, error) {
 	begin, end := -1, -1
 	var made string
 	for at := 0; at < len(content); {
@@ -48,8 +48,8 @@ func strip(content []byte) (stripped, error) {
 	return stripped{rest: rest, found: true, made: made}, nil
 }
 
-// insert puts a section after the shebang line of a script.
-func insert(script []byte, section string) []byte {
+// insertSection puts a section after the shebang line of a script.
+func insertSection(script []byte, section string) []byte {
 	at := bytes.IndexByte(script, '\n') + 1
 	out := append(bytes.Clone(script[:at]), section...)
 	return append(out, script[at:]...)

@@ -38,7 +38,7 @@ func Pathspecs(roots []string) []string {
 // one by one, still finds the others.
 func spellings(root string) []string {
 	out := []string{root}
-	all, complete := expand(root)
+	all, complete := allSpellings(root)
 	if !complete {
 		all = nil
 		for _, s := range []string{root, strings.ToLower(root), strings.ToUpper(root)} {
@@ -59,17 +59,17 @@ func addSpelling(to []string, s string) []string {
 	return append(to, s)
 }
 
-// expand returns every spelling of root, or false if there are more than maxSpellings.
-func expand(root string) ([]string, bool) {
+// allSpellings returns every spelling of root, or false if there are more than maxSpellings.
+func allSpellings(root string) ([]string, bool) {
 	runes := []rune(Fold(root))
 	after := make([][]string, len(runes)+1) // the spellings of what follows each position
 	after[len(runes)] = []string{""}
 	for at := len(runes) - 1; at >= 0; at-- {
 		ways := runeSpellings(runes[at])
-		after[at] = join(ways, after[at+1])
+		after[at] = joinEach(ways, after[at+1])
 		for _, unit := range slices.Sorted(maps.Keys(asciiUnits)) {
 			if end := at + len(unit); end <= len(runes) && equalFoldASCII(string(runes[at:end]), unit) {
-				after[at] = append(after[at], join(asciiUnits[unit], after[end])...)
+				after[at] = append(after[at], joinEach(asciiUnits[unit], after[end])...)
 			}
 		}
 		if len(after[at]) > maxSpellings {
@@ -79,7 +79,7 @@ func expand(root string) ([]string, bool) {
 	return after[0], true
 }
 
-func join(heads, tails []string) []string {
+func joinEach(heads, tails []string) []string {
 	var out []string
 	for _, h := range heads {
 		for _, t := range tails {

@@ -77,7 +77,7 @@ func TestSpellings(t *testing.T) {
 				t.Errorf("%s: %q is another name", c.root, s)
 			}
 		}
-		if _, whole := expand(c.root); whole != c.whole {
+		if _, whole := allSpellings(c.root); whole != c.whole {
 			t.Errorf("%s: all listed: %v", c.root, whole)
 		}
 	}

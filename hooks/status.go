@@ -70,11 +70,11 @@ func (in *installer) expected(s spec, content []byte) ([]byte, Mode) {
 	if in.at.dispatching() {
 		return []byte(in.render.dispatchScript(s, in.originalHook(s.name))), ModeDispatcher
 	}
-	old, err := strip(content)
+	old, err := stripSection(content)
 	if err != nil {
 		return nil, ModeSection
 	}
-	return insert(old.rest, in.render.sectionScript(s, old.made)), ModeSection
+	return insertSection(old.rest, in.render.sectionScript(s, old.made)), ModeSection
 }
 
 // whyAbsent says why git finds no gate where it looks.
@@ -102,7 +102,7 @@ func (in *installer) whyAbsent(s spec, other bool) (string, error) {
 // Own returns the absolute path of the hook of a name that the repository has beside the gate's; "" if it has none.
 // What it runs may contain the gate's section.
 func Own(ctx context.Context, git Git, name string) (string, error) {
-	l, err := inspect(ctx, git)
+	l, err := inspectLayout(ctx, git)
 	if err != nil {
 		return "", err
 	}
@@ -118,7 +118,7 @@ func Own(ctx context.Context, git Git, name string) (string, error) {
 	if info, err = os.Stat(path); err != nil || !info.Mode().IsRegular() || !executable(info) {
 		return "", nil // git does not run it either
 	}
-	s, err := strip(content)
+	s, err := stripSection(content)
 	if err != nil {
 		return "", err
 	}

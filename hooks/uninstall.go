@@ -14,7 +14,7 @@ import (
 // Uninstall removes everything that Install installed, in any mode, and returns what it did. Hook files get their old
 // bytes and mode back, with the changes that others made outside our section.
 func Uninstall(ctx context.Context, o Options) (Report, error) {
-	l, err := inspect(ctx, o.Git)
+	l, err := inspectLayout(ctx, o.Git)
 	if err != nil {
 		return Report{}, fmt.Errorf("uninstall hooks: %w", err)
 	}
@@ -70,7 +70,7 @@ func (in *installer) removeSection(path string) (made string, err error) {
 	if err != nil {
 		return "", err
 	}
-	old, err := strip(content)
+	old, err := stripSection(content)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}

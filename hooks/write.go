@@ -62,8 +62,8 @@ func writeHook(path string, content []byte, mode fs.FileMode) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// ensure gives path this content and the mode of a hook, and reports whether anything changed.
-func ensure(path string, content []byte) (bool, error) {
+// ensureHook gives path this content and the mode of a hook, and reports whether anything changed.
+func ensureHook(path string, content []byte) (bool, error) {
 	old, info, err := readHook(path)
 	if err != nil {
 		return false, err

@@ -91,19 +91,19 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 			}
 		}
 		l.Own = name == settings.Reviewer && set.SameProgram(name, settings.Executor)
-		l.look(set.Usable(c.Context, name))
+		l.explainUnusable(set.Usable(c.Context, name))
 		lines = append(lines, l)
 	}
 	for _, wrong := range settings.Ignored {
 		l := agentLine{Name: wrong.Name}
-		l.look(wrong)
+		l.explainUnusable(wrong)
 		lines = append(lines, l)
 	}
 	return errors.Join(e.print("agents", lines), e.printRoles(c, store))
 }
 
-// look records why an agent is not usable, unless err is nil.
-func (l *agentLine) look(err error) {
+// explainUnusable records why an agent is not usable, unless err is nil.
+func (l *agentLine) explainUnusable(err error) {
 	if err == nil {
 		return
 	}

@@ -24,7 +24,7 @@ type choice [][2]string
 func (e *env) chooseAgents(c *cli.Context, store *gitstore.Store, set *agent.Set, otherwise string) error {
 	var names []string
 	for _, f := range set.Found() {
-		if !below(store.WorkTree(), f.Path) {
+		if !isBelow(store.WorkTree(), f.Path) {
 			names = append(names, f.Name)
 		}
 	}
@@ -53,8 +53,8 @@ func (e *env) chooseAgents(c *cli.Context, store *gitstore.Store, set *agent.Set
 	return nil
 }
 
-// below reports whether a program is one of the worktree's own files, which the repository may have brought.
-func below(worktree, program string) bool {
+// isBelow reports whether a program is one of the worktree's own files, which the repository may have brought.
+func isBelow(worktree, program string) bool {
 	if worktree == "" {
 		return false
 	}

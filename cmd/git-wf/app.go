@@ -67,7 +67,7 @@ func (e *env) app() *cli.App {
 	for _, g := range e.groups() {
 		app.Commands = append(app.Commands, g.commands...)
 	}
-	e.begin("", rule{}, app.Commands)
+	e.applyRules("", rule{}, app.Commands)
 	return app
 }
 
@@ -147,14 +147,14 @@ func flagsFirst(commands []*cli.Command, args []string) []string {
 			case len(c.Subcommands) > 0:
 				return append(head, flagsFirst(c.Subcommands, rest)...)
 			}
-			return append(head, reorder(c.Flags, rest)...)
+			return append(head, optionsFirst(c.Flags, rest)...)
 		}
 		break
 	}
 	return args
 }
 
-func reorder(flags []cli.Flag, args []string) []string {
+func optionsFirst(flags []cli.Flag, args []string) []string {
 	var options, operands []string
 	for i := 0; i < len(args); i++ {
 		a := args[i]

@@ -26,8 +26,8 @@ func (e *env) caller() caller.Caller { return e.origin().Find() }
 // asks reports whether a question would reach a person.
 func (e *env) asks() bool { return e.interactive && e.caller().Kind != caller.Agent }
 
-// admit refuses agents what is a person's decision and, to those inside of an attempt, what belongs outside of it.
-func (e *env) admit(c *cli.Context, name string, r rule) error {
+// refuseOthers refuses agents what is a person's decision and, inside of an attempt, what belongs outside of it.
+func (e *env) refuseOthers(c *cli.Context, name string, r rule) error {
 	decision, who := r.person.holds(c.Bool), e.caller
 	if !decision && (!r.outside.holds(c.Bool) || who().Task == "") {
 		return nil
@@ -77,7 +77,7 @@ func (e *env) mayDecide(ctx context.Context, store *gitstore.Store) (ok bool, er
 
 // refuse notes what was tried, and says who decides it and how. store is nil outside of a repository.
 func (e *env) refuse(c *cli.Context, store *gitstore.Store, name string) error {
-	who, line := e.caller(), e.pasted(c, store)
+	who, line := e.caller(), e.commandToPaste(c, store)
 	said := fmt.Sprintf("git wf %s is a person's decision, and %s runs it: %s", name, who.Name, who.Seen)
 	hint := "a person runs it in a terminal of their own, which no agent began (exit leaves such a shell):\n  " + line
 	switch {
@@ -96,8 +96,8 @@ func (e *env) refuse(c *cli.Context, store *gitstore.Store, name string) error {
 	return &fault.Error{Code: fault.ExitPerson, Hint: hint, Err: err}
 }
 
-// pasted is the command line as a person types it, from any directory and whichever plan is active then.
-func (e *env) pasted(c *cli.Context, store *gitstore.Store) string {
+// commandToPaste is the command line as a person types it, from any directory and whichever plan is active then.
+func (e *env) commandToPaste(c *cli.Context, store *gitstore.Store) string {
 	words := []string{"git", "-C", shell.Word(e.dir), "wf", e.args[0]}
 	if dir := e.getenv("GIT_DIR"); dir != "" {
 		words = slices.Insert(words, 1, "--git-dir="+shell.Word(dir))

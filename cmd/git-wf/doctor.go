@@ -46,7 +46,7 @@ func (e *env) doctor(c *cli.Context, store *gitstore.Store) error {
 	}
 	var fixErr error
 	if c.Bool("fix") {
-		fixErr = e.fix(c.Context, store, found)
+		fixErr = e.fixFindings(c.Context, store, found)
 	}
 	if c.Bool("mask") && fixErr == nil {
 		fixErr = e.maskRecords(c.Context, store, found)
@@ -194,8 +194,8 @@ func (p printer) printAround(found *checkup) {
 	}
 }
 
-// fix fixes what harms nobody, marks those findings, and records it in the active plan or another readable one.
-func (e *env) fix(ctx context.Context, store *gitstore.Store, found *checkup) error {
+// fixFindings fixes what harms nobody, marks those findings, and records it in the active plan or another readable one.
+func (e *env) fixFindings(ctx context.Context, store *gitstore.Store, found *checkup) error {
 	home, err := recordPlan(ctx, store, found.sound)
 	if err != nil {
 		return err

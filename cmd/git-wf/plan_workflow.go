@@ -94,8 +94,8 @@ func (e *env) loadWorkflow(store *gitstore.Store, name string) (*workflow.Workfl
 	return w, nil
 }
 
-// linted is loadWorkflow, and fails with what is wrong with the workflow.
-func (e *env) linted(store *gitstore.Store, name string) (*workflow.Workflow, error) {
+// loadSoundWorkflow is loadWorkflow, and fails with what is wrong with the workflow.
+func (e *env) loadSoundWorkflow(store *gitstore.Store, name string) (*workflow.Workflow, error) {
 	w, err := e.loadWorkflow(store, name)
 	if err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ type madePlan struct {
 // makeWorkflow renders the plan of a workflow.
 func (e *env) makeWorkflow(c *cli.Context, eng *engine.Engine, name, sentence string) (*madePlan,
 	error) {
-	w, err := e.linted(eng.Store, name)
+	w, err := e.loadSoundWorkflow(eng.Store, name)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (p printer) printMade(m *madePlan) {
 	if len(m.Params()) > 0 {
 		fmt.Fprintf(p.stderr, "score %d, %s\n", m.inputs.Score, plain.Line(m.setText()))
 	}
-	if text := m.bounds(); text != "" {
+	if text := m.boundsLine(); text != "" {
 		fmt.Fprintln(p.stderr, text)
 	}
 }
@@ -301,8 +301,8 @@ func checkWorkflowFlags(c *cli.Context, sentence string) error {
 	return nil
 }
 
-// bounds says how much can come of the workflow with these params.
-func (m *madePlan) bounds() string {
+// boundsLine says how much can come of the workflow with these params.
+func (m *madePlan) boundsLine() string {
 	b, err := m.Bounds(m.inputs)
 	if err != nil {
 		return ""

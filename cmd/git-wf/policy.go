@@ -44,7 +44,8 @@ func (e *env) policyCommand() *cli.Command {
 			e.onStore(e.policyUnprotect), message,
 			boolFlag("changes",
 				"the patterns given to protect --changes")),
-		command("land.revert WHAT", "say yes or no: may protected code go back to what it was before an approved change",
+		command("land.revert WHAT",
+			"say yes or no: may protected code go back to what it was before an approved change",
 			e.onStore(e.policyRevert), message),
 		command("retire PLAN", "let a plan's whole bundle be removed",
 			e.onStore(e.policyRetire), message),
@@ -171,7 +172,7 @@ func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 		Reviewers: c.StringSlice("reviewer")}
 	return e.changePolicy(c, store, "protect "+dir, func(p *policy.Policy) error {
 		isNew := !slices.Contains(p.RootPaths(), dir)
-		p.Roots = append(without(p.Protected(), dir), root)
+		p.Roots = append(withoutRoot(p.Protected(), dir), root)
 		if err := p.Check().Err(); err != nil || !isNew {
 			return err
 		}
@@ -179,8 +180,8 @@ func (e *env) policyProtect(c *cli.Context, store *gitstore.Store) error {
 	})
 }
 
-// without are the roots but one.
-func without(roots []policy.Root, dir string) []policy.Root {
+// withoutRoot are the roots but one.
+func withoutRoot(roots []policy.Root, dir string) []policy.Root {
 	return slices.DeleteFunc(slices.Clone(roots), func(r policy.Root) bool { return r.Path == dir })
 }
 
@@ -192,7 +193,7 @@ func (e *env) policyUnprotect(c *cli.Context, store *gitstore.Store) error {
 	return e.changePolicy(c, store, "unprotect "+strings.Join(names, " "), func(p *policy.Policy) error {
 		for _, name := range names {
 			before := len(p.Protected())
-			p.Roots = without(p.Protected(), strings.Trim(filepath.ToSlash(filepath.Clean(name)), "/"))
+			p.Roots = withoutRoot(p.Protected(), strings.Trim(filepath.ToSlash(filepath.Clean(name)), "/"))
 			switch len(p.Roots) {
 			case 0:
 				return fault.Refused("git wf policy protect DIR, first",

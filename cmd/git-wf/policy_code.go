@@ -84,7 +84,7 @@ func (e *env) beginEra(c *cli.Context, store *gitstore.Store, subject string, ed
 		if err := edit(&next); err != nil {
 			return err
 		}
-		if next.Branches, err = branches(c, store, next.Branches); err != nil {
+		if next.Branches, err = namedBranches(c, store, next.Branches); err != nil {
 			return err
 		}
 		if len(next.Paths) == 0 {
@@ -114,8 +114,8 @@ func (e *env) beginEra(c *cli.Context, store *gitstore.Store, subject string, ed
 	return err
 }
 
-// branches adds those that the user names. Without any it is where changes land, and what is checked out.
-func branches(c *cli.Context, store *gitstore.Store, named []string) ([]string, error) {
+// namedBranches adds those that the user names. Without any it is where changes land, and what is checked out.
+func namedBranches(c *cli.Context, store *gitstore.Store, named []string) ([]string, error) {
 	all := slices.Concat(named, c.StringSlice("branch"))
 	if len(named) == 0 {
 		trunk, _, err := store.Trunk(c.Context)

@@ -233,7 +233,8 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, again s
 		doc.Redo = &d.Redo
 	}
 	if err := e.out(doc, func(w io.Writer) {
-		err = errors.Join(e.render(w, "plan", doc.Plan), e.render(w, "redo", d.Redo), e.render(w, "plan-review", review))
+		err = errors.Join(e.render(w, "plan", doc.Plan), e.render(w, "redo", d.Redo),
+			e.render(w, "plan-review", review))
 	}); err != nil {
 		return err
 	}

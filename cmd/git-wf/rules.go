@@ -80,9 +80,9 @@ func withoutPersons(commands string) string {
 	return strings.Join(slices.DeleteFunc(strings.Split(commands, "; "), forPerson), "; ")
 }
 
-// begin makes commands do what their rules say, and count their arguments before they run. above are the words and the
-// rule of the command that these are part of.
-func (e *env) begin(above string, from rule, commands []*cli.Command) {
+// applyRules makes commands do what their rules say, and count their arguments before they run. above are the words
+// and the rule of the command that these are part of.
+func (e *env) applyRules(above string, from rule, commands []*cli.Command) {
 	for _, c := range commands {
 		name := above + c.Name
 		r, ok := rules[name]
@@ -105,10 +105,10 @@ func (e *env) begin(above string, from rule, commands []*cli.Command) {
 			if err := checkFlags(c, flagRules[name]); err != nil {
 				return err
 			}
-			return e.admit(c, name, r)
+			return e.refuseOthers(c, name, r)
 		}
 		c.OnUsageError = e.usageError
-		e.begin(name+" ", r, c.Subcommands)
+		e.applyRules(name+" ", r, c.Subcommands)
 	}
 }
 

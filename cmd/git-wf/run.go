@@ -46,7 +46,7 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 		}
 		eng.Landing = &engine.RunLanding{LandOptions: o}
 	}
-	state, did, err := e.work(c, eng, id)
+	state, did, err := e.runEngine(c, eng, id)
 	e.tidyUp(c.Context, eng.Store)
 	if eng.Landing != nil && err != nil {
 		return e.sayLanded(eng.Landing.Done, err)
@@ -76,8 +76,8 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 	return runResult(x)
 }
 
-// work has the engine run or, with --step, do one thing, and shows what happens; did says that it was done.
-func (e *env) work(c *cli.Context, eng *engine.Engine, id plan.ID) (s *plan.State, did bool, err error) {
+// runEngine has the engine run or, with --step, do one thing, and shows what happens; did says that it was done.
+func (e *env) runEngine(c *cli.Context, eng *engine.Engine, id plan.ID) (s *plan.State, did bool, err error) {
 	shown, line := c.Context, func(string) {}
 	if !c.Bool("quiet") && !e.json {
 		var end func()
@@ -161,7 +161,8 @@ func (u user) movesCursor() bool {
 	return kind != "" && kind != "dumb"
 }
 
-// printNextOf says with which commands the plan goes on after something was recorded in it, unless the command prints a document.
+// printNextOf says with which commands the plan goes on after something was recorded in it, unless the command prints
+// a document.
 func (e *env) printNextOf(ctx context.Context, eng *engine.Engine, id plan.ID) error {
 	if e.json {
 		return nil

@@ -71,7 +71,7 @@ func makeWorktree(ctx context.Context, eng *engine.Engine, id plan.ID, task, on 
 		return b, err
 	}
 	defer unlock()
-	there, err := goesOn(ctx, store, task, b)
+	there, err := resumeStart(ctx, store, task, b)
 	if err == nil && !there {
 		_, err = store.Git(ctx, "worktree", "add", "-q", "-B", b.Branch, "--end-of-options", b.Directory,
 			string(b.Commit))
@@ -85,9 +85,10 @@ func makeWorktree(ctx context.Context, eng *engine.Engine, id plan.ID, task, on 
 	return b, err
 }
 
-// goesOn reports whether a start that was killed has made the worktree. What it has only begun is
+// resumeStart reports whether a start that was killed has made the worktree. What it has only begun is
 // removed, and a task that was begun otherwise is refused.
-func goesOn(ctx context.Context, store *gitstore.Store, task plan.TaskID, b begunWorktree) (there bool, err error) {
+func resumeStart(ctx context.Context, store *gitstore.Store, task plan.TaskID, b begunWorktree) (there bool,
+	err error) {
 	ref := "refs/heads/" + b.Branch
 	tip, err := store.CommitOf(ctx, ref)
 	if err != nil {

@@ -89,7 +89,7 @@ func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 		return fault.Usage("git wf workflow show NAME; git wf workflow list lists them",
 			"show takes the name of one workflow")
 	}
-	w, err := e.linted(store, name)
+	w, err := e.loadSoundWorkflow(store, name)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	s := m.begun(e)
+	s := m.firstState(e)
 	if c.Bool("graph") {
 		return e.writeGraph(c, graph.FromState(s, graph.Options{}))
 	}
@@ -124,7 +124,8 @@ func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 		Plan             *readmodel.Plan
 		Set              string
 		Bounds, Widest   string
-	}{doc.workflowSummary, w.Params(), w.Commands(), m.draft.Plan.Roles, readmodel.Of(s, nil), m.setText(), m.bounds(), ""}
+	}{doc.workflowSummary, w.Params(), w.Commands(), m.draft.Plan.Roles, readmodel.Of(s, nil),
+		m.setText(), m.boundsLine(), ""}
 	if b, err := m.Widest(); err == nil {
 		shown.Widest = boundsText(b)
 	}
@@ -174,8 +175,8 @@ func exampleValue(p workflow.Param) string {
 	return "example"
 }
 
-// begun is the state of the plan when it has just begun, with the tasks that fill GOALs later.
-func (m *madePlan) begun(e *env) *plan.State {
+// firstState is the state of the plan when it has just begun, with the tasks that fill GOALs later.
+func (m *madePlan) firstState(e *env) *plan.State {
 	p := *m.draft.Plan
 	p.PlanID, p.Tasks = plan.NewID(p.Title, 1), slices.Clone(p.Tasks)
 	_ = p.AddFills(expand.Fills(m.rendering), plan.Planner{}) // each is below a GOAL of the rendering
@@ -221,7 +222,7 @@ func (e *env) workflowRender(c *cli.Context, store *gitstore.Store) error {
 	if !c.Args().Present() {
 		return fault.Usage("git wf workflow render NAME --set NAME=VALUE", "render takes the name of a workflow")
 	}
-	w, err := e.linted(store, c.Args().First())
+	w, err := e.loadSoundWorkflow(store, c.Args().First())
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func (w Weights) length(sum *tally, description string) {
 func (w Weights) verbs(sum *tally, text string) {
 	best, word := Verbs{}, ""
 	for _, v := range w.Verbs {
-		if found := v.in(text); found != "" && v.Factor > best.Factor {
+		if found := v.firstWordIn(text); found != "" && v.Factor > best.Factor {
 			best, word = v, found
 		}
 	}

@@ -30,8 +30,8 @@ func countWords(text string) float64 {
 	return n
 }
 
-// in returns the group's first word that the text contains, "" if none.
-func (v Verbs) in(text string) string {
+// firstWordIn returns the group's first word that the text contains, "" if none.
+func (v Verbs) firstWordIn(text string) string {
 	text = strings.ToLower(text)
 	for _, word := range v.Words {
 		first, _ := utf8.DecodeRuneInString(word)

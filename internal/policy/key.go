@@ -77,7 +77,7 @@ func parseSigner(line string) (signer, error) {
 		return signer{}, bad
 	}
 	blob, err := base64.StdEncoding.Strict().DecodeString(f[at+1])
-	if err != nil || !blobOf(blob, f[at]) {
+	if err != nil || !isKeyBlob(blob, f[at]) {
 		return signer{}, bad
 	}
 	l := signer{kind: f[at], blob: blob}
@@ -102,8 +102,8 @@ func parseSigner(line string) (signer, error) {
 	return l, nil
 }
 
-// blobOf reports whether bytes are a key of this kind: fields, each after its length, of which the first is the kind.
-func blobOf(blob []byte, kind string) bool {
+// isKeyBlob reports whether bytes are a key of this kind: fields, each after its length, the first being the kind.
+func isKeyBlob(blob []byte, kind string) bool {
 	if len(blob) > maxKey {
 		return false
 	}

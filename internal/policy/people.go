@@ -73,11 +73,11 @@ func (p *Policy) Lacks(root Root, all []Approval) string {
 	if len(people) > 0 {
 		what += "; " + strings.Join(people, ", ") + " approved it"
 	}
-	return plain.Line(what + "; " + p.others(could, out) + " could")
+	return plain.Line(what + "; " + p.whoCouldApprove(could, out) + " could")
 }
 
-// others says who of those that are listed is left; where keys are demanded, of those who have one.
-func (p *Policy) others(listed, out []string) string {
+// whoCouldApprove says who of those that are listed is left; where keys are demanded, of those who have one.
+func (p *Policy) whoCouldApprove(listed, out []string) string {
 	if len(listed) == 0 {
 		for _, k := range p.Keys {
 			listed = append(listed, k.Name)

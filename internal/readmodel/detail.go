@@ -91,7 +91,7 @@ func ReadTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	d.Artifacts, d.Reviews, d.Work.Attempts = []plan.Artifact{}, []plan.Review{}, []plan.Attempt{}
 	var reviews []Reviewed
 	for _, rev := range rec.Reviews {
-		if doc, err := r.Review(rev); r.ok(err) {
+		if doc, err := r.Review(rev); r.readable(err) {
 			d.Reviews, reviews = append(d.Reviews, doc), append(reviews, Reviewed{doc, rev})
 		}
 	}
@@ -105,7 +105,7 @@ func ReadTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 		d.Versions, d.Artifacts = append(d.Versions, v), append(d.Artifacts, v.Artifact)
 	}
 	for _, a := range rec.Attempts {
-		if doc, err := r.Attempt(a); r.ok(err) {
+		if doc, err := r.Attempt(a); r.readable(err) {
 			d.Work.Attempts = append(d.Work.Attempts, doc)
 			d.Tries = append(d.Tries, Try{doc, a.N, a.Path(), snap.Document(t.TaskID, a.Log()) != ""})
 		}
@@ -114,21 +114,21 @@ func ReadTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	d.Waivers = readAll(&r, rec.Waivers, r.Waiver)
 	var err error
 	d.Landings, err = r.Landings()
-	r.ok(err)
+	r.readable(err)
 	d.Notes, err = export.Notes(ctx, store, snap, mostNotes)
-	r.ok(err)
+	r.readable(err)
 	d.Notes = slices.DeleteFunc(d.Notes, func(n plan.Note) bool { return !n.Is(t.TaskID) && !n.Is(t.TaskID.CheckID()) })
 	d.Moves, err = export.Moves(ctx, store, snap, mostMoves)
-	r.ok(err)
+	r.readable(err)
 	d.Moves = slices.DeleteFunc(d.Moves, func(m export.Move) bool { return m.By != t.TaskID && m.Task != t.TaskID })
 	d.Feasibility, err = engine.Judgements(ctx, store, snap, t.TaskID)
-	r.ok(err)
+	r.readable(err)
 	if t.NodeType == plan.Action {
 		d.Consumers = append(d.Consumers, s.Dependents(t.TaskID)...)
 	}
 	d.Seats = seatsOf(s, t, d.Reviews)
 	if t.NodeType == plan.Action && !t.Planning() && t.EstimatedPersonDays == 0 {
-		if w, err := weights(); r.ok(err) {
+		if w, err := weights(); r.readable(err) {
 			rule := w.Estimate(t.Task)
 			d.Assumed, d.Days = &rule, rule.Days
 		}
@@ -142,7 +142,7 @@ type recordReader struct {
 	problems []error
 }
 
-func (r *recordReader) ok(err error) bool {
+func (r *recordReader) readable(err error) bool {
 	if err != nil {
 		r.problems = append(r.problems, err)
 	}
@@ -153,7 +153,7 @@ func (r *recordReader) ok(err error) bool {
 func readAll[R, D any](r *recordReader, records []R, read func(R) (D, error)) []D {
 	all := []D{}
 	for _, rec := range records {
-		if doc, err := read(rec); r.ok(err) {
+		if doc, err := read(rec); r.readable(err) {
 			all = append(all, doc)
 		}
 	}
@@ -166,7 +166,7 @@ func (r *recordReader) version(s *plan.State, t *plan.TaskState, rec *plan.TaskR
 		Active: a.Version == t.Active, Approved: a.Version == t.Approved}
 	var err error
 	v.Artifact, err = r.Artifact(a)
-	r.ok(err)
+	r.readable(err)
 	v.ArtifactID = cmp.Or(v.ArtifactID, id)
 	for _, k := range rec.Checks {
 		if k.Version == a.Version {

@@ -162,7 +162,7 @@ func (r Reader) Explain(ctx context.Context, snap *gitstore.Snapshot) (*Plan, er
 		p.at = " --plan " + string(snap.ID)
 	}
 	for _, w := range p.lists() {
-		w.Command = p.here(w.Command)
+		w.Command = p.asTypedHere(w.Command)
 	}
 	switch {
 	case !p.Finished():
@@ -175,10 +175,10 @@ func (r Reader) Explain(ctx context.Context, snap *gitstore.Snapshot) (*Plan, er
 		p.Next, err = export.Next(ctx, eng.Store, snap, eng.Policy.RootPaths())
 	}
 	for i, command := range p.Next {
-		p.Next[i] = p.here(command)
+		p.Next[i] = p.asTypedHere(command)
 	}
 	if r.Offers != nil {
-		p.offer(r.Offers)
+		p.leaveOutUnoffered(r.Offers)
 	}
 	p.HeldUp = heldUp(p.Open)
 	return p, err
@@ -242,8 +242,8 @@ func (p *Plan) lists() (all []*engine.Wait) {
 	return all
 }
 
-// offer leaves out what the reader may not carry out.
-func (p *Plan) offer(only func(string) string) {
+// leaveOutUnoffered leaves out what the reader may not carry out.
+func (p *Plan) leaveOutUnoffered(only func(string) string) {
 	for _, w := range p.lists() {
 		w.Command = only(w.Command)
 	}
@@ -255,8 +255,8 @@ func (p *Plan) offer(only func(string) string) {
 	p.Person = len(p.Next) < before
 }
 
-// here are commands as they have to be typed here.
-func (p *Plan) here(commands string) string {
+// asTypedHere are commands as they have to be typed here.
+func (p *Plan) asTypedHere(commands string) string {
 	if p.at == "" || strings.Contains(commands, p.at) {
 		return commands
 	}

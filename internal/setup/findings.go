@@ -57,10 +57,10 @@ func (s Setup) settingFindings(ctx context.Context) ([]audit.Finding, error) {
 	var findings []audit.Finding
 	for _, kv := range wanted {
 		key, value := kv[0], kv[1]
-		if !s.has(ctx, key, value) && ctx.Err() == nil {
+		if !s.hasValue(ctx, key, value) && ctx.Err() == nil {
 			findings = append(findings, settingFinding(key, "does not have "+value,
 				"git config --local --add "+shell.Word(key)+" "+shell.Word(value), "added "+value,
-				func(ctx context.Context) (bool, error) { return s.add(ctx, key, value) }))
+				func(ctx context.Context) (bool, error) { return s.addValue(ctx, key, value) }))
 		}
 	}
 	return findings, ctx.Err()

@@ -24,8 +24,8 @@ func (s Setup) sighting() hooks.Sighting {
 		Settings: settings}
 }
 
-// common is what was seen when the hooks were installed, for all worktrees.
-func (s Setup) common() hooks.Sighting {
+// commonSighting is what was seen when the hooks were installed, for all worktrees.
+func (s Setup) commonSighting() hooks.Sighting {
 	common := s.sighting()
 	common.File = filepath.Join(s.Store.CommonDir(), sightingName)
 	return common
@@ -50,10 +50,10 @@ func (s Setup) Unreached(ctx context.Context) (string, error) {
 }
 
 // Installed reports whether the hooks of this repository were ever installed. A bare repository needs none.
-func (s Setup) Installed() bool { return s.Store.WorkTree() == "" || s.common().Installed() }
+func (s Setup) Installed() bool { return s.Store.WorkTree() == "" || s.commonSighting().Installed() }
 
-// forget makes no command look any more.
-func (s Setup) forget() error {
+// forgetSightings makes no command look any more.
+func (s Setup) forgetSightings() error {
 	files, err := filepath.Glob(filepath.Join(s.Store.CommonDir(), "worktrees", "*", sightingName))
 	if err != nil {
 		return err

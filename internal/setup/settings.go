@@ -47,7 +47,7 @@ func (s Setup) Settle(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	for _, kv := range all {
-		did, err := s.add(ctx, kv[0], kv[1])
+		did, err := s.addValue(ctx, kv[0], kv[1])
 		if err != nil {
 			return changed, err
 		}
@@ -67,18 +67,18 @@ func (s Setup) settlePolicy(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	if remote == "" {
-		return s.add(ctx, key, none)
+		return s.addValue(ctx, key, none)
 	}
 	asking, stop := context.WithTimeout(ctx, 10*time.Second)
 	defer stop()
 	there, err := s.Store.RemoteRef(asking, remote, gitstore.PolicyRef)
 	switch {
-	case there != "" && s.has(ctx, key, none):
+	case there != "" && s.hasValue(ctx, key, none):
 		return true, s.config(ctx, "--unset-all", key)
 	case err != nil || there != "":
 		return false, ctx.Err()
 	}
-	return s.add(ctx, key, none)
+	return s.addValue(ctx, key, none)
 }
 
 // settings are keys and values: they keep the plans' refs out of git log's decorations, and have a fetch bring a
@@ -97,14 +97,14 @@ func (s Setup) config(ctx context.Context, args ...string) error {
 	return err
 }
 
-// has reports whether a setting that may have several values has this one.
-func (s Setup) has(ctx context.Context, key, value string) bool {
+// hasValue reports whether a setting that may have several values has this one.
+func (s Setup) hasValue(ctx context.Context, key, value string) bool {
 	return s.config(ctx, "--get", "--fixed-value", key, value) == nil
 }
 
-// add adds a value to a setting that may have several.
-func (s Setup) add(ctx context.Context, key, value string) (bool, error) {
-	if s.has(ctx, key, value) {
+// addValue adds a value to a setting that may have several.
+func (s Setup) addValue(ctx context.Context, key, value string) (bool, error) {
+	if s.hasValue(ctx, key, value) {
 		return false, nil
 	}
 	if err := s.config(ctx, "--add", key, value); err != nil {

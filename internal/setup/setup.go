@@ -53,7 +53,7 @@ func (s Setup) Install(ctx context.Context, force bool) (hooks.Report, error) {
 	if err := hooks.Probe(ctx, o); err != nil {
 		return report, err
 	}
-	if _, err := s.common().Remember(ctx, o); err != nil {
+	if _, err := s.commonSighting().Remember(ctx, o); err != nil {
 		return report, err
 	}
 	_, err = s.sighting().Remember(ctx, o)
@@ -106,7 +106,7 @@ func (s Setup) Uninstall(ctx context.Context) (hooks.Report, error) {
 	if err != nil {
 		return report, err
 	}
-	return report, errors.Join(s.forget(), s.clearLocks(ctx))
+	return report, errors.Join(s.forgetSightings(), s.clearLocks(ctx))
 }
 
 // Follow puts the protected directories into installed hooks, which answer without reading the policy.

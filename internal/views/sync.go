@@ -113,7 +113,7 @@ func (f *folder) sync(files files) (Update, error) {
 		return u, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if now[name], err = f.bring(name, files[name], was[name], &u); err != nil {
+		if now[name], err = f.bringFile(name, files[name], was[name], &u); err != nil {
 			return u, err
 		}
 		if now[name] == nil {
@@ -123,8 +123,8 @@ func (f *folder) sync(files files) (Update, error) {
 	return u, now.save(f.record)
 }
 
-// bring makes one file what it should be, and returns the hashes by which to know it again.
-func (f *folder) bring(name string, want []byte, was []string, u *Update) ([]string, error) {
+// bringFile makes one file what it should be, and returns the hashes by which to know it again.
+func (f *folder) bringFile(name string, want []byte, was []string, u *Update) ([]string, error) {
 	have, there, err := f.read(name)
 	if err != nil {
 		return was, err
