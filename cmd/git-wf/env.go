@@ -89,11 +89,6 @@ func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) erro
 	return errors.Join(f(store), store.Close())
 }
 
-// withPlan opens the repository and the plan that --plan names, or the active one.
-func (e *env) withPlan(c *cli.Context, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
-	return e.withView(c, wholePlan, f)
-}
-
 // A view reads as much of a plan as a command needs.
 type view func(*cli.Context, *gitstore.Store, plan.ID) (*gitstore.Snapshot, error)
 
@@ -118,20 +113,6 @@ func nearTask(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snap
 	return store.Near(c.Context, id, plan.TaskID(c.Args().First()))
 }
 
-func (e *env) withView(c *cli.Context, read view, f func(*gitstore.Store, *gitstore.Snapshot) error) error {
-	return e.withStore(c.Context, func(store *gitstore.Store) error {
-		id, err := planID(c, store)
-		if err != nil {
-			return err
-		}
-		snap, err := read(c, store, id)
-		if err != nil {
-			return err
-		}
-		return f(store, snap)
-	})
-}
-
 // onStore is the action of a command that needs the repository.
 func (e *env) onStore(f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
@@ -150,13 +131,19 @@ func (e *env) anywhere(f func(*cli.Context, *gitstore.Store) error) cli.ActionFu
 	}
 }
 
-// onPlan is the action of a command that also needs the plan.
+// onPlan is the action of a command that needs the plan, too: the one that --plan names, or the active one.
 func (e *env) onPlan(read view, f func(*cli.Context, *gitstore.Store, *gitstore.Snapshot) error) cli.ActionFunc {
-	return func(c *cli.Context) error {
-		return e.withView(c, read, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-			return f(c, store, snap)
-		})
-	}
+	return e.onStore(func(c *cli.Context, store *gitstore.Store) error {
+		id, err := planID(c, store)
+		if err != nil {
+			return err
+		}
+		snap, err := read(c, store, id)
+		if err != nil {
+			return err
+		}
+		return f(c, store, snap)
+	})
 }
 
 // onEngine is onStore for a command that works on plans.
@@ -199,11 +186,11 @@ func (e *env) onEngineTask(
 // onNamedPlan is onEnginePlan for a command whose plan may also be its argument.
 func (e *env) onNamedPlan(f func(*cli.Context, *engine.Engine, *gitstore.Snapshot) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		if name := c.Args().First(); name != "" {
+		if c.Args().Present() {
 			if c.String("plan") != "" {
 				return usage("the plan is named twice, as an argument and with --plan")
 			}
-			if err := c.Set("plan", name); err != nil {
+			if err := c.Set("plan", c.Args().First()); err != nil {
 				return err
 			}
 		}

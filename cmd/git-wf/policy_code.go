@@ -16,9 +16,6 @@ import (
 // policyProtectCode protects the files that patterns name: only approved changes may alter them.
 func (e *env) policyProtectCode(c *cli.Context, store *gitstore.Store) error {
 	patterns := c.Args().Slice()
-	if len(patterns) == 0 {
-		return fault.Usage("git wf policy protect --changes 'src/**'", "expected a pattern of paths, as in .gitignore")
-	}
 	subject := "protect " + strings.Join(patterns, " ") + " for changes"
 	return e.beginEra(c, store, subject, func(next *policy.Changes) error {
 		next.Paths = slices.Clone(next.Paths)
@@ -133,7 +130,7 @@ func namedBranches(c *cli.Context, store *gitstore.Store, named []string) ([]str
 // policyRevert says whether an approved change may be taken back.
 func (e *env) policyRevert(c *cli.Context, store *gitstore.Store) error {
 	word := c.Args().First()
-	if c.NArg() != 1 || word != "yes" && word != "no" {
+	if word != "yes" && word != "no" {
 		return usage("expected yes or no")
 	}
 	return e.changePolicy(c, store, "land.revert "+word, func(p *policy.Policy) error {

@@ -80,11 +80,6 @@ func printSome[T any](w io.Writer, list []T, most int, more string, one func(T))
 	}
 }
 
-// heading prints the title of a section.
-func (st style) heading(w io.Writer, text string) {
-	fmt.Fprintf(w, "\n%s\n", st.paint("1", text))
-}
-
 func date(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // clip cuts a text to n columns of a terminal.

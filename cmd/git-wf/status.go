@@ -24,7 +24,7 @@ func (e *env) status(c *cli.Context) error {
 	case as != "":
 		return e.onReadable(wholePlan, e.showDevPlan)(c)
 	case c.Bool("watch"):
-		return e.watch(c)
+		return e.onPlan(wholePlan, e.watch)(c)
 	case c.Bool("cost"):
 		return e.onReadable(warmPlan, e.showCost)(c)
 	}

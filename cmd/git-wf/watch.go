@@ -3,8 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +13,6 @@ import (
 
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/progress"
 	"gitwf/internal/readmodel"
@@ -21,22 +20,19 @@ import (
 
 // watch stays and shows how the plan changes: on a terminal it redraws the status; for a program or a file it prints
 // one block, or one JSON document on a line of its own, after each change.
-func (e *env) watch(c *cli.Context) error {
-	return e.withPlan(c, func(store *gitstore.Store, snap *gitstore.Snapshot) error {
-		ctx, stop := untilInterrupted(c.Context, func() {})
-		defer stop()
-		c.Context = ctx
-		var err error
-		if size := e.sizeOf(e.stdout); size != nil && !e.json {
-			err = e.watchScreen(c, store, snap.ID, progress.NewBlock(e.stdout, size))
-		} else {
-			err = e.watchLines(c, store, snap.ID)
-		}
-		if ctx.Err() != nil {
-			return context.Canceled // by a signal, whatever else went wrong because of it
-		}
-		return err
-	})
+func (e *env) watch(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) (err error) {
+	ctx, stop := untilInterrupted(c.Context, func() {})
+	defer stop()
+	c.Context = ctx
+	if size := e.sizeOf(e.stdout); size != nil && !e.json {
+		err = e.watchScreen(c, store, snap.ID, progress.NewBlock(e.stdout, size))
+	} else {
+		err = e.watchLines(c, store, snap.ID)
+	}
+	if ctx.Err() != nil {
+		return context.Canceled // by a signal, whatever else went wrong because of it
+	}
+	return err
 }
 
 // watchScreen redraws the status when the plan changes, and each second as long as somebody works.
@@ -55,10 +51,10 @@ func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, blo
 			}
 		}
 		var text strings.Builder
-		if err := e.render(&text, "status", at); err != nil {
+		err := errors.Join(e.render(&text, "status", at), e.render(&text, "work", workOf(at, e.now())))
+		if err != nil {
 			return err
 		}
-		e.printWork(&text, at, e.now())
 		_, rows := block.Size()
 		lines := someRows(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), rows)
 		if !slices.Equal(lines, last) {
@@ -95,23 +91,21 @@ func someRows(lines []string, most int) []string {
 	return slices.Concat(lines[:at], []string{cut}, lines[at+out:])
 }
 
-// printWork lists who works on what, and for how long, the oldest first.
-func (st style) printWork(w io.Writer, at *readmodel.Plan, now time.Time) {
-	var all []engine.ClaimState
+// work is a task that somebody works on.
+type work struct {
+	engine.ClaimState
+	For, Title string
+}
+
+// workOf is who works on what, and for how long, the oldest first.
+func workOf(at *readmodel.Plan, now time.Time) (all []work) {
 	for _, c := range at.Claims {
 		if t := at.State.Tasks[c.Task]; c.Holds && t != nil && t.Status == plan.StatusInProgress {
-			all = append(all, c)
+			all = append(all, work{c, progress.Elapsed(now.Sub(c.Started)), at.State.Subject(c.Task).Title})
 		}
 	}
-	if len(all) == 0 {
-		return
-	}
-	slices.SortStableFunc(all, func(a, b engine.ClaimState) int { return a.Started.Compare(b.Started) })
-	st.heading(w, "In work")
-	printSome(w, all, mostShown, "  and %d more\n", func(c engine.ClaimState) {
-		fmt.Fprintf(w, "  %s  %s  %s  %s\n", progress.Elapsed(now.Sub(c.Started)), c.Task, plain.Line(c.Agent),
-			plain.Line(at.State.Subject(c.Task).Title))
-	})
+	slices.SortStableFunc(all, func(a, b work) int { return a.Started.Compare(b.Started) })
+	return all
 }
 
 // watchLines prints the status, and again whenever it changes.

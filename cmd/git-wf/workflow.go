@@ -84,12 +84,7 @@ type paramDocument struct {
 }
 
 func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
-	name := c.Args().First()
-	if name == "" || c.Args().Len() > 1 {
-		return fault.Usage("git wf workflow show NAME; git wf workflow list lists them",
-			"show takes the name of one workflow")
-	}
-	w, err := e.loadSoundWorkflow(store, name)
+	w, err := e.loadSoundWorkflow(store, c.Args().First())
 	if err != nil {
 		return err
 	}
@@ -184,9 +179,6 @@ func (m *madePlan) firstState(e *env) *plan.State {
 }
 
 func (e *env) workflowLint(c *cli.Context, store *gitstore.Store) error {
-	if !c.Args().Present() {
-		return fault.Usage("git wf workflow lint FILE...", "lint takes one file or more")
-	}
 	all := plan.Findings{}
 	for _, name := range c.Args().Slice() {
 		w, err := e.loadWorkflow(store, name)
@@ -219,9 +211,6 @@ func (e *env) workflowLint(c *cli.Context, store *gitstore.Store) error {
 
 // workflowRender prints what a workflow comes to.
 func (e *env) workflowRender(c *cli.Context, store *gitstore.Store) error {
-	if !c.Args().Present() {
-		return fault.Usage("git wf workflow render NAME --set NAME=VALUE", "render takes the name of a workflow")
-	}
 	w, err := e.loadSoundWorkflow(store, c.Args().First())
 	if err != nil {
 		return err
