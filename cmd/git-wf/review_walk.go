@@ -161,11 +161,10 @@ func (w *walker) view() (done bool, err error) { return false, w.show(true) }
 
 // show prints what a person has to see before they decide.
 func (w *walker) show(whole bool) error {
-	snap, err := w.store.Snapshot(w.ctx, w.item.Plan)
+	snap, t, err := w.task()
 	if err != nil {
 		return err
 	}
-	t := snap.State().Subject(w.item.Task)
 	if w.item.Asks == engine.ActReview {
 		text, err := w.versionText(w.ctx, w.store, snap, t, whole)
 		if err != nil {
@@ -231,18 +230,18 @@ func (w *walker) run(command string, flags []string, words ...string) (done bool
 	return true, nil
 }
 
-// task is the item's task as it is now.
-func (w *walker) task() (*plan.State, *plan.TaskState, error) {
+// task is the item's plan and task as they are now.
+func (w *walker) task() (*gitstore.Snapshot, *plan.TaskState, error) {
 	snap, err := w.store.Snapshot(w.ctx, w.item.Plan)
 	if err != nil {
 		return nil, nil, err
 	}
-	return snap.State(), snap.State().Subject(w.item.Task), nil
+	return snap, snap.State().Subject(w.item.Task), nil
 }
 
 // approve asks for each criterion that a person judges and each dimension of a rubric, then approves.
 func (w *walker) approve() (bool, error) {
-	s, t, err := w.task()
+	snap, t, err := w.task()
 	if err != nil {
 		return false, err
 	}
@@ -257,7 +256,7 @@ func (w *walker) approve() (bool, error) {
 		}
 		flags = append(flags, flag...)
 	}
-	if rubric := s.RubricOf(t.TaskID); rubric != nil {
+	if rubric := snap.State().RubricOf(t.TaskID); rubric != nil {
 		for _, name := range rubric.Names() {
 			value, err := w.prompt(fmt.Sprintf("%s, 0 to %d, or none:", plain.Line(name), rubric.Scale))
 			if err != nil {
@@ -300,11 +299,10 @@ func (w *walker) reject() (bool, error) {
 
 // comment takes a remark on a line of the version. A review names the line as PATH:LINE (export.Remark).
 func (w *walker) comment() (bool, error) {
-	snap, err := w.store.Snapshot(w.ctx, w.item.Plan)
+	snap, t, err := w.task()
 	if err != nil {
 		return false, err
 	}
-	t := snap.State().Subject(w.item.Task)
 	made, err := export.ReadArtifact(w.ctx, w.store, snap, t.TaskID, plan.VersionNumber(w.item.Artifact))
 	if err != nil {
 		return false, err
@@ -375,7 +373,7 @@ func (w *walker) answer() (bool, error) {
 		}
 		return w.answered(flags, text)
 	}
-	files, err := w.files("Files", "")
+	files, err := w.files("")
 	if err != nil || len(files) == 0 {
 		return false, err
 	}
@@ -413,7 +411,7 @@ func (w *walker) handIn() (bool, error) {
 			return false, err
 		}
 		flags = append(flags, "--commit="+commit)
-	} else if files, err = w.files("Files", fileName(t.DeliverableSpec.Only())); err != nil || len(files) == 0 {
+	} else if files, err = w.files(t.DeliverableSpec.Only()); err != nil || len(files) == 0 {
 		return false, err
 	}
 	message, err := w.prompt("What was done (Enter: nothing to say):")
@@ -459,17 +457,12 @@ func (w *walker) paragraph(question string) (string, error) {
 	return strings.Join(lines, "\n"), err
 }
 
-// fileName is the name of a declared file; "" of none.
-func fileName(declared string) string {
-	if declared == "" {
-		return ""
-	}
-	return path.Base(declared)
-}
-
-// files asks for names of files: one that may have spaces in it, or several between spaces.
-func (w *walker) files(question, otherwise string) ([]string, error) {
-	if otherwise != "" {
+// files asks for names of files: one that may have spaces in it, or several between spaces. Nothing typed is the name
+// of the declared file.
+func (w *walker) files(declared string) ([]string, error) {
+	question, otherwise := "Files", ""
+	if declared != "" {
+		otherwise = path.Base(declared)
 		question += " (Enter: " + plain.Line(otherwise) + ")"
 	}
 	line, err := w.prompt(question + ":")

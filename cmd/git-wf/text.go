@@ -49,28 +49,37 @@ func (p printer) printAs(name string, document, data any) error {
 var loneActions = pattern.Compile(
 	`(?m)^(\{\{(?:(?:range|if|else|with|define|template)\b[^{}\n]*|end|\$\w+ :?= [^{}\n]*|/\*.*\*/)\}\})\n`)
 
-// render writes a template of text/. It reads no other than those that it needs.
+// render writes a template of text/, or a part that several have.
 func (st style) render(w io.Writer, name string, data any) error {
-	t := template.New("").Funcs(st.functions())
-	for _, file := range []string{"parts", name} {
-		text, err := texts.ReadFile("text/" + file + ".txt")
-		if err != nil && t.Lookup(name) == nil { // it is none of the parts either
-			return err
-		}
-		if _, err := t.New(file + ".txt").Parse(loneActions.Get().ReplaceAllString(string(text), "$1")); err != nil {
-			return err
-		}
-		if t.Lookup(name) == nil && file == name {
-			name += ".txt"
-		}
-	}
-	for _, one := range t.Templates() {
-		shield(one.Root)
+	t, err := st.template(name)
+	if err != nil {
+		return err
 	}
 	if err := t.ExecuteTemplate(w, name, data); err != nil {
 		return fmt.Errorf("print %s: %w", name, err)
 	}
 	return nil
+}
+
+// template reads the template of a name and the parts, and no others.
+func (st style) template(name string) (*template.Template, error) {
+	t := template.New("").Funcs(st.functions())
+	for _, file := range []string{"parts", name} {
+		if t.Lookup(file) != nil {
+			break // it is one of the parts
+		}
+		text, err := texts.ReadFile("text/" + file + ".txt")
+		if err != nil {
+			return nil, err
+		}
+		if _, err := t.New(file).Parse(loneActions.Get().ReplaceAllString(string(text), "$1")); err != nil {
+			return nil, err
+		}
+	}
+	for _, one := range t.Templates() {
+		shield(one.Root)
+	}
+	return t, nil
 }
 
 // shield has every value of a template pass through shown, as html/template has it escaped.

@@ -29,6 +29,19 @@ func TestShield(t *testing.T) {
 	}
 }
 
+// TestTemplates reads every template, since a command reads only its own.
+func TestTemplates(t *testing.T) {
+	files, err := texts.ReadDir("text")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no templates: %v", err)
+	}
+	for _, f := range files {
+		if _, err := (style{}).template(strings.TrimSuffix(f.Name(), ".txt")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestFlagRules holds the table of flags that exclude or need each other to the flags that the commands have.
 func TestFlagRules(t *testing.T) {
 	has := map[string][]string{}
