@@ -39,7 +39,7 @@ func Install(ctx context.Context, o Options) (Report, error) {
 
 // newInstaller inspects the repository.
 func newInstaller(ctx context.Context, o Options) (*installer, error) {
-	render, err := newRenderer(o)
+	roots, err := checkedRoots(o.Roots)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func newInstaller(ctx context.Context, o Options) (*installer, error) {
 	if o.Server {
 		specs = serverSpecs()
 	}
-	return &installer{git: o.Git, render: render, at: l, specs: specs}, nil
+	return &installer{git: o.Git, render: renderer{roots, o.Policy, o.Program}, at: l, specs: specs}, nil
 }
 
 // An installer carries out one run of Install or Uninstall.
@@ -136,7 +136,9 @@ func (in *installer) sections(ctx context.Context) error {
 			}
 		}
 	}
-	if err := in.removeSections(in.at.dir, in.unwanted()); err != nil {
+	// an earlier run may have installed others
+	unwanted := slices.DeleteFunc(everySpec(), func(s spec) bool { return in.gates(s.name) })
+	if err := in.removeSections(in.at.dir, unwanted); err != nil {
 		return err
 	}
 	return in.removeDispatcher(ctx)
@@ -170,11 +172,6 @@ func (in *installer) writeSection(s spec, dirMade bool) error {
 	}
 	in.report.add(path, did)
 	return writeHook(path, next, info.Mode())
-}
-
-// unwanted returns the hooks that an earlier run may have installed and this one does not.
-func (in *installer) unwanted() []spec {
-	return slices.DeleteFunc(everySpec(), func(s spec) bool { return in.gates(s.name) })
 }
 
 // gates reports whether the gate has its own script for a hook.

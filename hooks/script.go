@@ -58,11 +58,6 @@ type renderer struct {
 	program string
 }
 
-func newRenderer(o Options) (renderer, error) {
-	roots, err := checkedRoots(o.Roots)
-	return renderer{roots, o.Policy, o.Program}, err
-}
-
 func (r renderer) data(s spec) scriptData {
 	find := TreePathspecs
 	if s.judge == judgeIndex {

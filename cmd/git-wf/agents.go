@@ -58,10 +58,6 @@ type agentProblem struct {
 	Mend    string `json:"mend"` // the command that does it
 }
 
-func problemOf(wrong *agent.ConfigError) *agentProblem {
-	return &agentProblem{Setting: wrong.Setting(), Value: wrong.Value, Mend: wrong.Mend()}
-}
-
 func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 	if err := checkArgs(c); err != nil { // without a subcommand nobody else has
 		return err
@@ -112,7 +108,7 @@ func (l *agentLine) explainUnusable(err error) {
 	var unknown *agent.UnknownError
 	switch {
 	case errors.As(err, &wrong):
-		l.Problem = problemOf(wrong)
+		l.Problem = &agentProblem{Setting: wrong.Setting(), Value: wrong.Value, Mend: wrong.Mend()}
 	case errors.As(err, &unknown) && len(l.Roles) > 0:
 		l.Kind = ""
 		setting := "wf." + l.Roles[0]

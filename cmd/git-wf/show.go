@@ -63,7 +63,8 @@ func (e *env) show(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsho
 	if c.Bool("review") {
 		return e.showReviewFile(c.Context, store, snap, subject)
 	}
-	d, err := e.readTask(c.Context, store, snap, s, subject)
+	d, err := readmodel.ReadTask(c.Context, store, snap, s, subject,
+		func() (estimate.Weights, error) { return e.weights(store) })
 	landings := d.Landings
 	d.Task, d.Spec = readmodel.TaskOf(s, t), t.Task
 	d.Landings = landings
@@ -91,12 +92,6 @@ func (p printer) showReviewFile(ctx context.Context, store *gitstore.Store, snap
 	}
 	_, err = io.WriteString(p.stdout, plain.Text(string(data)))
 	return err
-}
-
-// readTask reads every document of a task's records.
-func (e *env) readTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State,
-	t *plan.TaskState) (*readmodel.Detail, error) {
-	return readmodel.ReadTask(ctx, store, snap, s, t, func() (estimate.Weights, error) { return e.weights(store) })
 }
 
 // makerOf says who makes a task, as far as the plan says it.
