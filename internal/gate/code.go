@@ -124,7 +124,7 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 		return nil
 	}
 	c.forced = false
-	trees, err := c.treesOf(ctx, all)
+	trees, err := c.rootsOf(ctx, all)
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (c *code) coded(v visit, trees map[plan.OID]plan.OID) *coded {
 
 // studyAll judges commits, parents first.
 func (c *code) studyAll(ctx context.Context, all []visit) error {
-	trees, err := c.treesOf(ctx, all)
+	trees, err := c.rootsOf(ctx, all)
 	if err != nil {
 		return err
 	}
@@ -329,31 +329,6 @@ func (c *code) studyAll(ctx context.Context, all []visit) error {
 		}
 	}
 	return nil
-}
-
-// treesOf returns the root trees of the commits and of their parents.
-func (c *code) treesOf(ctx context.Context, all []visit) (map[plan.OID]plan.OID, error) {
-	trees := make(map[plan.OID]plan.OID, len(all))
-	for _, v := range all {
-		trees[v.commit] = v.tree
-	}
-	var outside []plan.OID
-	var names []string
-	for _, v := range all {
-		for _, p := range v.parents {
-			if _, known := trees[p]; !known {
-				trees[p] = ""
-				outside, names = append(outside, p), append(names, string(p)+"^{tree}")
-			}
-		}
-	}
-	if len(names) == 0 {
-		return trees, nil
-	}
-	return trees, c.store.EachRawTree(ctx, names, func(i int, oid plan.OID, _ []byte) error {
-		trees[outside[i]] = oid
-		return nil
-	})
 }
 
 // compareCode finds the protected paths in which a commit differs from any parent. A malformed tree is a finding.

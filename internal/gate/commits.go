@@ -2,23 +2,21 @@ package gate
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
 	"gitwf/internal/export"
-	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
 // logged is a commit and its changes below the protected roots: one list for each parent it differs from, or one
 // against nothing if it has no parent.
 type logged struct {
-	commit  plan.OID
-	parents []plan.OID
-	view    *view
-	diffs   [][]Change
-	flaws   []flaw // why the commit can't be judged
+	visit
+	diffs [][]Change
+	flaws []flaw // why the commit can't be judged
 }
 
 // visit is one commit of a walk.
@@ -26,50 +24,36 @@ type visit struct {
 	commit  plan.OID
 	tree    plan.OID // its root tree
 	parents []plan.OID
-	top     *way
 }
 
-// visits walks the commits that the revisions select. It tells where their root trees differ, as long as somebody
-// listens.
-func (g *Gate) visits(ctx context.Context, a *atlas, steps chan<- step, revs []string) ([]visit, error) {
-	var all []visit
-	var newer *way
-	err := g.store.WalkTrees(ctx, revs, func(w gitstore.Walked) error {
-		top := a.scan("", w.Tree, w.Data)
-		all = append(all, visit{w.Commit, w.Tree, w.Parents, top})
-		if newer != nil && top != newer {
-			select {
-			case steps <- step{old: top, new: newer}:
-			default:
-			}
-		}
-		newer = top
+// visits walks the commits that the revisions select.
+func (g *Gate) visits(ctx context.Context, revs []string) (all []visit, err error) {
+	err = g.store.EachCommit(ctx, revs, func(commit, tree plan.OID, parents []plan.OID) error {
+		all = append(all, visit{commit, tree, parents})
 		return nil
 	})
 	return all, err
 }
 
-var nothing view // what a first commit is compared with
-
 // compare finds the commits that differ from a parent below the protected roots. It compares ids and reads only trees
 // that differ.
 func (g *Gate) compare(ctx context.Context, all []visit) ([]logged, error) {
-	views, err := g.survey(ctx, all)
+	roots, err := g.rootsOf(ctx, all)
 	if err != nil {
+		return nil, err
+	}
+	if err := g.readTops(ctx, slices.Collect(maps.Values(roots))); err != nil {
 		return nil, err
 	}
 	var touching []logged
 	for _, v := range all {
-		l := logged{commit: v.commit, parents: v.parents, view: g.chart().view(v.top)}
+		l := logged{visit: v}
 		for i := range max(len(v.parents), 1) {
-			b := &nothing
+			before := &node{} // what a first commit is compared with
 			if len(v.parents) > 0 {
-				b = views[v.parents[i]]
+				before = g.tops[roots[v.parents[i]]]
 			}
-			if b == l.view {
-				continue
-			}
-			changes, flaws, err := g.diff(ctx, b, l.view)
+			changes, flaws, err := g.diffTops(ctx, before, g.tops[v.tree])
 			if err != nil {
 				return nil, err
 			}
@@ -87,39 +71,27 @@ func (g *Gate) compare(ctx context.Context, all []visit) ([]logged, error) {
 	return touching, nil
 }
 
-// survey returns the views of the commits and of all their parents.
-func (g *Gate) survey(ctx context.Context, all []visit) (map[plan.OID]*view, error) {
-	a := g.chart()
-	views := make(map[plan.OID]*view, len(all)+1)
-	var ways []*way
+// rootsOf returns the root trees of the commits and of their parents.
+func (g *Gate) rootsOf(ctx context.Context, all []visit) (map[plan.OID]plan.OID, error) {
+	roots := make(map[plan.OID]plan.OID, len(all))
 	for _, v := range all {
-		if len(v.top.down) > 0 {
-			ways = append(ways, v.top)
-		}
+		roots[v.commit] = v.tree
 	}
-	if err := a.descend(ctx, g.store.EachRawTree, slices.Compact(ways)); err != nil {
-		return nil, err
-	}
-	for _, v := range all {
-		views[v.commit] = a.view(v.top)
-	}
-	var outside []string
+	var outside []plan.OID
+	var names []string
 	for _, v := range all {
 		for _, p := range v.parents {
-			if _, known := views[p]; !known {
-				views[p] = nil
-				outside = append(outside, string(p))
+			if _, known := roots[p]; !known {
+				roots[p] = ""
+				outside, names = append(outside, p), append(names, string(p)+"^{tree}")
 			}
 		}
 	}
-	if len(outside) == 0 {
-		return views, nil
-	}
-	more, err := g.viewsOf(ctx, outside)
-	for i, v := range more {
-		views[plan.OID(outside[i])] = v
-	}
-	return views, err
+	return roots, g.store.EachRawTree(ctx, names, func(i int, oid plan.OID, data []byte) error {
+		roots[outside[i]] = oid
+		g.addTop(oid, data)
+		return nil
+	})
 }
 
 // changes returns the paths in which the commit differs from every parent. A path that equals one parent came in with
@@ -160,9 +132,14 @@ func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 		return nil, err
 	}
 	r := newReport()
-	tips := sync.OnceValue(func() []*view { return g.tipViews(visits) })
+	tips := sync.OnceValue(func() (tips []*node) {
+		for _, v := range endsOf(visits) {
+			tips = append(tips, g.tops[v.tree])
+		}
+		return tips
+	})
 	for _, l := range all {
-		t := tree{commit: l.commit, landed: !g.arriving, tips: tips, view: l.view}
+		t := tree{commit: l.commit, landed: !g.arriving, tips: tips, top: g.tops[l.tree]}
 		if len(l.flaws) > 0 {
 			r.Commits++
 			g.malformed(t, l.flaws, r)
@@ -184,15 +161,6 @@ func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 		}
 	}
 	return r, g.judgeCode(ctx, visits, r)
-}
-
-// tipViews returns the views of the commits that are no other commit's parent.
-func (g *Gate) tipViews(all []visit) []*view {
-	var tips []*view
-	for _, v := range endsOf(all) {
-		tips = append(tips, g.chart().view(v.top))
-	}
-	return tips
 }
 
 // endsOf returns the commits that are no other commit's parent.

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
+	"gitwf/hooks"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -18,45 +18,125 @@ const (
 	mostFiles = 1_000_000 // files in which two trees differ
 )
 
-// node is a tree object below a protected root.
+// The gate reads trees itself, entry by entry, because git's own walks overlook malformed trees, names that only some
+// file system takes for a root, and merges that equal one of their parents.
+
+// entry is one entry of a tree.
+type entry struct {
+	path string // its name, or its path from the top
+	mode string
+	oid  plan.OID
+}
+
+func (e entry) isTree() bool { return e.mode == treeMode }
+
+func (e entry) exists() bool { return e.oid != "" }
+
+const treeMode = "40000"
+
+// join returns the path of a name exactly as the tree spells it: unlike path.Join it does not clean it.
+func join(dir, name string) string {
+	if dir == "" {
+		return name
+	}
+	return dir + "/" + name
+}
+
+// flaw is why a tree can't be judged.
+type flaw struct {
+	path string
+	why  string
+}
+
+// node is a tree object, or what of a root tree concerns the protected roots.
 type node struct {
 	entries []entry // paths are names
 	flaw    *gitstore.TreeFlaw
 }
 
-// readNodes reads the trees that are not read yet, in one request.
-func (g *Gate) readNodes(ctx context.Context, oids []plan.OID) error {
-	var names []string
-	asked := map[plan.OID]bool{}
-	for _, oid := range oids {
-		if g.nodes[oid] == nil && !asked[oid] {
-			asked[oid] = true
-			names = append(names, string(oid))
+// scanTree reads the entries of a tree that concern the caller. data is nil for what is no tree.
+func scanTree(data []byte, concerns func(name []byte) bool) *node {
+	n := &node{}
+	flaw := gitstore.ScanTree(data, func(mode, name, id []byte) {
+		if !concerns(name) {
+			return
 		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	return g.store.EachRawTree(ctx, names, func(i int, oid plan.OID, data []byte) error {
-		n := &node{}
-		flaw := gitstore.ScanTree(data, func(mode, name, id []byte) {
-			if !gitstore.LegalMode(mode) && n.flaw == nil {
-				n.flaw = &gitstore.TreeFlaw{Name: string(name), Why: "has mode " + string(mode)}
-			}
-			n.entries = append(n.entries, entry{string(name), string(mode), plan.OID(hex.EncodeToString(id))})
-		})
-		switch {
-		case data == nil:
-			n.flaw = &gitstore.TreeFlaw{Why: "is no tree"}
-		case flaw != nil:
-			n.flaw = flaw
+		if !gitstore.LegalMode(mode) && n.flaw == nil {
+			n.flaw = &gitstore.TreeFlaw{Name: string(name), Why: "has mode " + string(mode)}
 		}
-		g.nodes[plan.OID(names[i])] = n
+		n.entries = append(n.entries, entry{string(name), string(mode), plan.OID(hex.EncodeToString(id))})
+	})
+	switch {
+	case data == nil:
+		n.flaw = &gitstore.TreeFlaw{Why: "is no tree"}
+	case flaw != nil:
+		n.flaw = flaw
+	}
+	return n
+}
+
+// readTops reads root trees, as far as they concern the protected roots.
+func (g *Gate) readTops(ctx context.Context, roots []plan.OID) error {
+	return g.store.EachRawTree(ctx, unread(g.tops, roots), func(_ int, oid plan.OID, data []byte) error {
+		g.addTop(oid, data)
 		return nil
 	})
 }
 
-// differ compares two commits below the protected roots.
+// unread lists the trees that are not known yet, each once.
+func unread(known map[plan.OID]*node, oids []plan.OID) (names []string) {
+	asked := map[plan.OID]bool{}
+	for _, oid := range oids {
+		if known[oid] == nil && !asked[oid] {
+			asked[oid] = true
+			names = append(names, string(oid))
+		}
+	}
+	return names
+}
+
+// addTop adds a root tree. Sound ones with the same entries share a node.
+func (g *Gate) addTop(oid plan.OID, data []byte) *node {
+	n := scanTree(data, func(name []byte) bool {
+		near, known := g.nearRoots[string(name)]
+		if !known {
+			near = hooks.Alike(g.policy.RootPaths(), string(name))
+			g.nearRoots[string(name)] = near
+		}
+		return near
+	})
+	if key := fmt.Sprint(n.entries); n.flaw == nil {
+		if g.alike[key] == nil {
+			g.alike[key] = n
+		}
+		n = g.alike[key]
+	}
+	g.tops[oid] = n
+	return n
+}
+
+// topsOf reads the root trees of commits or trees in one request.
+func (g *Gate) topsOf(ctx context.Context, treeishes ...string) ([]*node, error) {
+	names, tops := make([]string, len(treeishes)), make([]*node, len(treeishes))
+	for i, t := range treeishes {
+		names[i] = t + "^{tree}"
+	}
+	return tops, g.store.EachRawTree(ctx, names, func(i int, oid plan.OID, data []byte) error {
+		tops[i] = g.addTop(oid, data)
+		return nil
+	})
+}
+
+// readNodes reads the trees that are not read yet, in one request.
+func (g *Gate) readNodes(ctx context.Context, oids []plan.OID) error {
+	names := unread(g.nodes, oids)
+	return g.store.EachRawTree(ctx, names, func(i int, oid plan.OID, data []byte) error {
+		g.nodes[plan.OID(names[i])] = scanTree(data, func([]byte) bool { return true })
+		return nil
+	})
+}
+
+// differ compares two trees.
 type differ struct {
 	g       *Gate
 	changes []Change
@@ -70,12 +150,18 @@ type pair struct {
 	old, new entry
 }
 
-// diff lists the files in which the new view differs from the old one. If the new view can't be judged, the flaws say
-// why; the old one is taken as it is.
-func (g *Gate) diff(ctx context.Context, before, after *view) ([]Change, []flaw, error) {
-	d := &differ{g: g, flaws: slices.Clone(after.flaws)}
+// diffTops lists the files below the protected roots in which a root tree differs from one before. If the new one can't
+// be judged, the flaws say why; the old one is taken as it is.
+func (g *Gate) diffTops(ctx context.Context, before, after *node) ([]Change, []flaw, error) {
+	if before == after {
+		return nil, nil, nil
+	}
+	d := &differ{g: g, skip: func(path string) bool { return !hooks.Alike(g.policy.RootPaths(), path) }}
+	if after.flaw != nil {
+		d.flaws = []flaw{{after.flaw.Name, after.flaw.Why}}
+	}
 	err := d.level(ctx, pairs("", before.entries, after.entries))
-	sort.Slice(d.changes, func(i, j int) bool { return d.changes[i].Path < d.changes[j].Path })
+	slices.SortFunc(d.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return d.changes, d.flaws, err
 }
 
@@ -166,8 +252,8 @@ type flawError struct{ flaws []flaw }
 func (e *flawError) Error() string { return e.flaws[0].path + ": malformed tree: " + e.flaws[0].why }
 
 // list lists a directory below a root; a missing one is empty. It fails with a *flawError.
-func (g *Gate) list(ctx context.Context, v *view, dir string) ([]gitstore.TreeEntry, error) {
-	e, err := g.find(ctx, v, dir)
+func (g *Gate) list(ctx context.Context, top *node, dir string) ([]gitstore.TreeEntry, error) {
+	e, err := g.find(ctx, top, dir)
 	if err != nil || !e.isTree() {
 		return nil, err
 	}
@@ -186,13 +272,13 @@ func (g *Gate) list(ctx context.Context, v *view, dir string) ([]gitstore.TreeEn
 }
 
 // find looks up a path below a root.
-func (g *Gate) find(ctx context.Context, v *view, name string) (entry, error) {
-	root, _ := g.policy.RootOf(name)
-	i := slices.IndexFunc(v.entries, func(e entry) bool { return e.path == root.Path })
+func (g *Gate) find(ctx context.Context, top *node, path string) (entry, error) {
+	first, rest, _ := strings.Cut(path, "/")
+	i := slices.IndexFunc(top.entries, func(e entry) bool { return e.path == first })
 	if i < 0 {
 		return entry{}, nil
 	}
-	return g.descendTo(ctx, v.entries[i], strings.TrimPrefix(name, root.Path+"/"))
+	return g.descendTo(ctx, top.entries[i], rest)
 }
 
 // descendTo looks up a path below a tree; what is not there does not exist. It fails with a *flawError.

@@ -76,8 +76,10 @@ type Gate struct {
 
 	policies []plan.OID // tips of policy histories that manifests may cite
 
-	views *atlas             // the protected parts of the trees read so far
-	nodes map[plan.OID]*node // trees below protected roots
+	tops      map[plan.OID]*node // root trees
+	alike     map[string]*node   // the same by content
+	nearRoots map[string]bool    // names in root trees: may they lead to a protected root?
+	nodes     map[plan.OID]*node // all other trees
 
 	arriving bool     // the commits judged are not on any branch yet
 	moving   bool     // a ref is about to take them
@@ -94,6 +96,7 @@ func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 		built: map[plan.OID]*export.Bundle{}, states: map[plan.OID]*gitstore.Snapshot{},
 		proofs: map[proofKey]*export.Evidence{}, histories: map[plan.OID]map[plan.OID]bool{},
 		sides: map[string][]map[string]bool{}, audited: map[planTip]bool{},
+		tops: map[plan.OID]*node{}, alike: map[string]*node{}, nearRoots: map[string]bool{},
 		nodes: map[plan.OID]*node{}, refs: map[plan.ID]gitstore.PlanRefs{}, ahead: map[plan.ID][]plan.OID{},
 	}
 }
@@ -116,8 +119,8 @@ func (c Change) Deleted() bool { return c.OID == "" }
 type tree struct {
 	commit plan.OID       // "" for the index
 	landed bool           // the commit is on a branch already
-	tips   func() []*view // the views at which the range ends; nil for the index
-	view   *view
+	tips   func() []*node // the root trees at which the range ends; nil for the index
+	top    *node          // its root tree
 }
 
 // judge judges the bundles that the changes belong to. A change outside every bundle is its own finding.
@@ -147,7 +150,7 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 		}
 	}
 	for _, dir := range dirs {
-		entries, err := g.list(ctx, t.view, dir)
+		entries, err := g.list(ctx, t.top, dir)
 		var malformed *flawError
 		if errors.As(err, &malformed) {
 			g.malformed(t, malformed.flaws, r)

@@ -121,11 +121,11 @@ func (g *Gate) untouched(ctx context.Context, side, other, path string) (bool, e
 
 // differing returns the paths below the protected roots in which two commits or trees differ.
 func (g *Gate) differing(ctx context.Context, a, b string) (map[string]bool, error) {
-	views, err := g.viewsOf(ctx, []string{a, b})
-	if err != nil || views[0] == views[1] {
+	tops, err := g.topsOf(ctx, a, b)
+	if err != nil {
 		return nil, err
 	}
-	changes, _, err := g.diff(ctx, views[0], views[1])
+	changes, _, err := g.diffTops(ctx, tops[0], tops[1])
 	paths := make(map[string]bool, len(changes))
 	for _, c := range changes {
 		paths[c.Path] = true

@@ -345,11 +345,11 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 // held reports whether a tip brings a version of the bundle that the branch did not have.
 func (c *bundleCase) held(ctx context.Context, item export.Item) (bool, error) {
 	if g := c.gate; g.before != "" {
-		views, err := g.viewsOf(ctx, []string{string(g.before)})
+		tops, err := g.topsOf(ctx, string(g.before))
 		if err != nil {
 			return false, err
 		}
-		if had, err := c.has(ctx, views[0], item); had == yes || err != nil {
+		if had, err := c.has(ctx, tops[0], item); had == yes || err != nil {
 			return false, err
 		}
 	}
@@ -374,8 +374,8 @@ const (
 )
 
 // has reports whether a commit has a version in the bundle's place.
-func (c *bundleCase) has(ctx context.Context, v *view, item export.Item) (answer, error) {
-	m, err := c.gate.find(ctx, v, path.Join(c.dir, export.ManifestName))
+func (c *bundleCase) has(ctx context.Context, top *node, item export.Item) (answer, error) {
+	m, err := c.gate.find(ctx, top, path.Join(c.dir, export.ManifestName))
 	var malformed *flawError
 	switch {
 	case errors.As(err, &malformed):

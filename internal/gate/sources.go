@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"gitwf/internal/gitstore"
@@ -46,15 +47,15 @@ func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 
 // indexBundles judges the bundles of the staged tree.
 func (g *Gate) indexBundles(ctx context.Context, staged string, parents []string, merged []plan.OID) (*Report, error) {
-	views, err := g.viewsOf(ctx, append(parents, staged))
+	tops, err := g.topsOf(ctx, append(slices.Clip(parents), staged)...)
 	if err != nil {
 		return nil, err
 	}
-	t, r := tree{view: views[len(parents)]}, newReport()
+	t, r := tree{top: tops[len(parents)]}, newReport()
 	diffs := make([][]Change, len(parents))
 	for i := range parents {
 		var flaws []flaw
-		if diffs[i], flaws, err = g.diff(ctx, views[i], t.view); err != nil {
+		if diffs[i], flaws, err = g.diffTops(ctx, tops[i], t.top); err != nil {
 			return nil, err
 		}
 		if len(flaws) > 0 {
@@ -90,7 +91,7 @@ func newReport() *Report {
 
 // Commit judges one commit: the paths in which it differs from every parent.
 func (g *Gate) Commit(ctx context.Context, commit plan.OID) (*Report, error) {
-	all, err := g.visits(ctx, g.chart(), nil, []string{"--no-walk", "--end-of-options", string(commit)})
+	all, err := g.visits(ctx, []string{"--no-walk", "--end-of-options", string(commit)})
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +108,7 @@ func (g *Gate) walk(ctx context.Context, revs ...string) (*Report, error) {
 	if err := g.store.PrefetchTrees(ctx, revs...); err != nil {
 		return nil, err
 	}
-	var all []visit
-	views, steps, walked := g.chart(), make(chan step, 100), make(chan struct{})
-	go func() {
-		all, err = g.visits(ctx, views, steps, revs)
-		close(walked)
-	}()
-	g.expect(ctx, steps, walked)
+	all, err := g.visits(ctx, revs)
 	if err != nil {
 		return nil, err
 	}

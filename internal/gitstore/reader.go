@@ -52,7 +52,10 @@ func (r *reader) each(ctx context.Context, names []string, fn func(i int, o obje
 			return fmt.Errorf("%q can't name an object", n)
 		}
 	}
-	if len(names) >= many {
+	switch {
+	case len(names) == 0:
+		return nil
+	case len(names) >= many:
 		return r.eachBuffered(ctx, names, fn)
 	}
 	r.mu.Lock()
