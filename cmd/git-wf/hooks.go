@@ -180,7 +180,7 @@ func (p printer) withPlans(ctx context.Context, g *gate.Gate, r *gate.Report, re
 	case l.Command == "":
 		return nil
 	case refuse:
-		return fault.Refused(l.Command, "%s lacks the plan that proves these bundles", plain.Line(remote))
+		return fault.Refused(l.Command+", then the same push again", "%s lacks the plan that proves these bundles", plain.Line(remote))
 	}
 	fmt.Fprintln(p.stderr, "hint: "+plain.Line(remote)+" lacks the plan that proves these bundles: "+l.Command)
 	return nil

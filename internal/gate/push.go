@@ -13,7 +13,7 @@ import (
 
 // Lacking are the plans that a push leaves behind.
 type Lacking struct {
-	Command string    // pushes them together with what is pushed; "" if the remote has all that is needed
+	Command string    // pushes them; "" if the remote has all that is needed
 	Unknown []plan.ID // of which the remote has a state that is not here
 }
 
@@ -56,13 +56,10 @@ func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (l
 			missing = append(missing, from)
 		}
 	}
-	if len(missing) == 0 {
-		return l, nil
+	if len(missing) > 0 {
+		l.Command = plain.Line("git push " + shell.Word(remote) + " " + strings.Join(missing, " "))
 	}
-	specs, err := g.refspecs(ctx, pushed)
-	l.Command = plain.Line("git push --atomic " + shell.Word(remote) + " " +
-		strings.Join(append(specs, missing...), " "))
-	return l, err
+	return l, nil
 }
 
 // planSource is what to push to give a remote a plan: its ref here, or what was fetched of it from another one.
@@ -78,37 +75,4 @@ func (g *Gate) planSource(ctx context.Context, id plan.ID) (string, error) {
 		return shell.Word(ref), nil
 	}
 	return shell.Word(refs[0] + ":" + ref), nil
-}
-
-// refspecs are those of a push, as git tells them to its pre-push hook. It does not tell that a push is forced, but
-// asks the hook only about moves that it would make: what is no fast-forward was forced.
-func (g *Gate) refspecs(ctx context.Context, pushed string) ([]string, error) {
-	var specs []string
-	for line := range strings.Lines(pushed) {
-		f := strings.Fields(line)
-		if len(f) != 4 {
-			continue
-		}
-		local, theirs, old := f[0], f[2], f[3]
-		if local == "(delete)" {
-			specs = append(specs, shell.Word(":"+theirs))
-			continue
-		}
-		spec := strings.TrimPrefix(theirs, "refs/heads/")
-		if local != theirs {
-			spec = local + ":" + theirs
-		}
-		if strings.Trim(old, "0") != "" {
-			forward, err := g.store.IsAncestor(ctx, plan.OID(old), plan.OID(f[1]))
-			if ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
-			// an old value that is not here is no ancestor
-			if err != nil || !forward || strings.HasPrefix(theirs, "refs/tags/") {
-				spec = "+" + spec
-			}
-		}
-		specs = append(specs, shell.Word(spec))
-	}
-	return specs, nil
 }
