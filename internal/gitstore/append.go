@@ -68,9 +68,6 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 		change, err := decideEvent(ev, base)
 		return commitInfo{oid: base.Commit, tree: base.Tree}, change, err
 	}
-	if !o.Create {
-		a.event = ev
-	}
 	return a.appended(ctx)
 }
 
@@ -116,10 +113,7 @@ type appending struct {
 	// decide looks at the tip, which is empty for a new history, and returns what the event adds.
 	decide func(ctx context.Context) (tip commitInfo, change plan.Change, err error)
 
-	event plan.Event    // set if an earlier writer may take this event along; else nil
-	taken chan struct{} // closed when it did
-	again bool          // something was unexpected: look again, and record the event alone
-
+	again   bool // something was unexpected: look again, and record the event alone
 	follows bool // builds on an event that is not recorded yet
 	done    recorded
 
@@ -163,12 +157,9 @@ func (a *appending) run(ctx context.Context) (done recorded, err error) {
 	if a.person, err = a.s.Person(ctx); err != nil {
 		return done, err
 	}
-	unlock, err := a.enqueue(ctx)
+	unlock, err := a.s.lockPlan(ctx, a.id)
 	if err != nil {
 		return done, err
-	}
-	if unlock == nil {
-		return a.done, a.done.err
 	}
 	defer unlock()
 	for {
@@ -187,7 +178,7 @@ func (a *appending) run(ctx context.Context) (done recorded, err error) {
 	}
 }
 
-// tryOnce tries to append the event, and those that wait behind it, to the current tip.
+// tryOnce tries to append the event, and the one that follows at once, to the current tip.
 func (a *appending) tryOnce(ctx context.Context) error {
 	s := a.s
 	tip, change, err := a.decide(ctx)
@@ -207,17 +198,18 @@ func (a *appending) tryOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	group := []*built{first}
-	if a.event != nil && !a.again {
-		group = a.appendWaiting(ctx, tip, a.appendNext(ctx, tip, group))
-	}
-	defer func() { a.putBack(group[1:]) }()
-	batches := make([]*Batch, len(group))
-	for i, e := range group {
-		batches[i] = e.batch
+	group, batches := []*built{first}, []*Batch{a.batch}
+	if next := a.buildNext(ctx, tip, first); next != nil {
+		group, batches = append(group, next), append(batches, next.batch)
+		defer func() {
+			if next.done.commit.oid == "" {
+				next.batch.Discard()
+				a.next = nil
+			}
+		}()
 	}
 	if err := s.flushBatches(false, batches...); err != nil {
-		if len(group) > 1 {
+		if a.next != nil {
 			err = errMoved // the failure may not concern the first event
 		}
 		return err
@@ -227,19 +219,52 @@ func (a *appending) tryOnce(ctx context.Context) error {
 	}
 	// From here on the events have happened: cancelling can no longer undo them.
 	for _, e := range group {
-		e.recorded.err = s.awaitGC(context.WithoutCancel(ctx), e.batch)
+		e.err = s.awaitGC(context.WithoutCancel(ctx), e.batch)
 		e.done = e.recorded
+		s.remember(a.id, e.known)
 	}
-	s.remember(a.id, group[len(group)-1].known)
-	for _, e := range group[1:] {
-		if e.appending == a.next {
-			a.done.err = errors.Join(a.done.err, e.done.err)
-			continue
-		}
-		close(e.taken)
+	if a.next != nil {
+		a.done.err = errors.Join(a.done.err, a.next.done.err)
 	}
-	group = group[:1]
 	return a.done.err
+}
+
+// buildNext builds the event that follows the first at once, if there is one.
+func (a *appending) buildNext(ctx context.Context, tip commitInfo, first *built) *built {
+	if a.nextOf == nil || a.again {
+		return nil
+	}
+	before, err := a.s.readKnown(ctx, a.id, tip)
+	if err == nil {
+		first.known, err = a.s.readChanges(ctx, a.id, before, first.commit)
+	}
+	// Readers find only objects that have their names. A failure here shows again when the first event is recorded.
+	if err != nil || a.batch.syncFiles(false) != nil || a.batch.nameObjects(false) != nil {
+		return nil
+	}
+	after, err := a.s.wholePlan(ctx, a.id, first.known)
+	if err != nil {
+		return nil
+	}
+	ev := a.nextOf(ctx, after)
+	if ev == nil {
+		return nil
+	}
+	next := &appending{s: a.s, id: a.id, ref: a.ref, now: a.now, batch: a.s.NewBatch(), person: a.person, follows: true}
+	change, err := decideEvent(ev, after)
+	var e *built
+	if err == nil {
+		e, err = next.build(ctx, first.commit, change)
+	}
+	if err == nil {
+		e.known, err = a.s.readChanges(ctx, a.id, first.known, e.commit)
+	}
+	if err != nil { // it can be recorded only on the recorded state
+		next.batch.Discard()
+		return nil
+	}
+	a.next = next
+	return e
 }
 
 // built is an event whose objects are being written.
@@ -247,7 +272,6 @@ type built struct {
 	*appending
 	recorded
 	ends []refChange // deletes the event's claim
-	mark int         // number of objects in the batch before this event
 }
 
 // build writes what the event adds to the tip.
@@ -305,19 +329,14 @@ func (a *appending) baseSnapshot(ctx context.Context, create bool) (*Snapshot, e
 func (a *appending) moveRef(ctx context.Context, tip commitInfo, group []*built, batches []*Batch) error {
 	newest := group[len(group)-1].commit.oid
 	// git updates refs in this order, one after the other.
-	changes := append(slices.Clone(a.also), refChange{a.ref, tip.oid, newest})
-	for _, e := range group {
-		changes = append(changes, e.ends...)
-	}
+	changes := append(append(slices.Clone(a.also), refChange{a.ref, tip.oid, newest}), group[0].ends...)
 	return a.s.moveRefs(ctx, a.s.events, batches, changes, func(ctx context.Context) (bool, error) {
 		now, err := a.s.commit(ctx, a.ref)
 		switch {
 		case err != nil && !errors.Is(err, ErrNoPlan):
 			return false, err
 		case now.oid == newest:
-			for _, e := range group {
-				e.deleteClaim(ctx, e.ends)
-			}
+			a.deleteClaim(ctx, group[0].ends)
 			return true, nil
 		case now.oid != tip.oid || len(group) > 1:
 			return false, errMoved

@@ -19,7 +19,7 @@ import (
 // blob's id. You may delete them at any time. A reader ignores a file that is damaged or that another version wrote.
 
 // cacheVersion changes when the same bytes get another meaning.
-const cacheVersion = "git-wf cache 1\n"
+const cacheVersion = "git-wf cache 2\n"
 
 // A cache file is worth writing from here on: below this, reading the repository is as fast.
 const (
@@ -29,28 +29,7 @@ const (
 
 type cachedIndex struct {
 	Tasks plan.OID
-	Fans  []cachedFan
-}
-
-type cachedFan struct {
-	Name  string
-	OID   plan.OID
-	Tasks []cachedTask
-}
-
-// cachedTask has the names in a task's directory. Attempts are stored by value: a failing task may have thousands.
-type cachedTask struct {
-	ID       plan.TaskID
-	OID      plan.OID
-	Names    []plan.Name
-	Attempts []cachedAttempts
-}
-
-// cachedAttempts are consecutive attempts that differ only in their numbers.
-type cachedAttempts struct {
-	First, Last int
-	Version     int
-	Kind        string
+	Fans  []fan
 }
 
 func (s *Store) indexFile(id plan.ID) string {
@@ -87,7 +66,7 @@ func (s *Store) loadCache(id plan.ID) *known {
 	}
 	var c cachedIndex
 	if readCacheFile(s.indexFile(id), &c) {
-		k.index = c.index() // nil if the file is inconsistent
+		k.index = c.index()
 	}
 	stored := &cachedPlan{}
 	if readCacheFile(s.planFile(id), stored) && stored.OID != "" {
@@ -96,75 +75,19 @@ func (s *Store) loadCache(id plan.ID) *known {
 	return k
 }
 
-// index returns nil if the file is inconsistent.
 func (c *cachedIndex) index() *index {
 	x := &index{tasks: c.Tasks, fans: make(map[string]*fan, len(c.Fans))}
 	var all []*taskNames
-	for _, cf := range c.Fans {
-		f := &fan{name: cf.Name, oid: cf.OID, tasks: make([]taskNames, len(cf.Tasks))}
-		for i, t := range cf.Tasks {
-			f.tasks[i] = taskNames{t.ID, t.OID, t.Names}
-			all = append(all, &f.tasks[i])
+	for i := range c.Fans {
+		f := &c.Fans[i]
+		x.fans[f.Name] = f
+		for t := range f.Tasks {
+			all = append(all, &f.Tasks[t])
 		}
-		x.fans[f.name] = f
 	}
 	x.records = plan.Records{Tasks: parseAll(all)}
-	for _, cf := range c.Fans {
-		for _, t := range cf.Tasks {
-			attempts, ok := t.attempts()
-			if !ok {
-				return nil
-			}
-			x.records.Tasks[t.ID].Attempts = attempts
-		}
-	}
 	x.records.Newer = x.records.CollectNewer()
 	return x
-}
-
-// mostAttempts bounds the memory that a forged cache file can take.
-const mostAttempts = 1 << 24
-
-func (t cachedTask) attempts() (all []plan.AttemptRecord, ok bool) {
-	n := 0
-	for _, run := range t.Attempts {
-		if run.Last < run.First || run.Last-run.First > mostAttempts-n {
-			return nil, false
-		}
-		n += run.Last - run.First + 1
-	}
-	if n == 0 {
-		return nil, true
-	}
-	all = make([]plan.AttemptRecord, 0, n)
-	for _, run := range t.Attempts {
-		for n := run.First; n <= run.Last; n++ {
-			all = append(all, plan.AttemptRecord{N: n, Version: run.Version, Kind: run.Kind})
-		}
-	}
-	return all, true
-}
-
-// cacheTask leaves out the names that follow from the attempt records.
-func cacheTask(t taskNames, r *plan.TaskRecords) cachedTask {
-	c := cachedTask{ID: t.id, OID: t.oid, Names: make([]plan.Name, 0, len(t.names))}
-	for _, n := range t.names {
-		if !strings.HasPrefix(n.Path, "attempts/") || slices.Contains(r.Foreign, n.Path) {
-			c.Names = append(c.Names, n)
-		}
-	}
-	for _, a := range r.Attempts {
-		if i := len(c.Attempts) - 1; i >= 0 && c.Attempts[i].goesOnWith(a) {
-			c.Attempts[i].Last = a.N
-		} else {
-			c.Attempts = append(c.Attempts, cachedAttempts{First: a.N, Last: a.N, Version: a.Version, Kind: a.Kind})
-		}
-	}
-	return c
-}
-
-func (c cachedAttempts) goesOnWith(a plan.AttemptRecord) bool {
-	return a.N == c.Last+1 && a.Version == c.Version && a.Kind == c.Kind
 }
 
 // saveCache writes the cache files that are out of date enough, in the background; Close waits for it. The caller holds
@@ -175,7 +98,11 @@ func (s *Store) saveCache(id plan.ID, k *known) {
 	}
 	if k.unsavedTasks >= cacheTasks {
 		k.unsavedTasks = 0
-		s.background.Go(func() { _ = writeCacheFile(s.indexFile(id), k.index.cached()) })
+		c := cachedIndex{Tasks: k.index.tasks}
+		for _, f := range k.index.fans {
+			c.Fans = append(c.Fans, *f)
+		}
+		s.background.Go(func() { _ = writeCacheFile(s.indexFile(id), c) })
 	}
 	if k.unsavedPlan != nil && k.planSize >= cachePlanBytes {
 		p := k.unsavedPlan
@@ -186,18 +113,6 @@ func (s *Store) saveCache(id plan.ID, k *known) {
 			}
 		})
 	}
-}
-
-func (x *index) cached() cachedIndex {
-	c := cachedIndex{Tasks: x.tasks}
-	for _, f := range x.fans {
-		cf := cachedFan{Name: f.name, OID: f.oid}
-		for _, t := range f.tasks {
-			cf.Tasks = append(cf.Tasks, cacheTask(t, x.records.Of(t.id)))
-		}
-		c.Fans = append(c.Fans, cf)
-	}
-	return c
 }
 
 // cacheHead precedes the content: the version, the type's fingerprint and a checksum of the content.

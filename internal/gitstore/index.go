@@ -22,18 +22,18 @@ type index struct {
 	changed []plan.TaskID // tasks whose records differ from the previous index
 }
 
-// fan is one fan-out directory.
+// fan is one fan-out directory. Its fields, and those of taskNames, are cached.
 type fan struct {
-	name  string
-	oid   plan.OID
-	tasks []taskNames
+	Name  string
+	OID   plan.OID
+	Tasks []taskNames
 }
 
-// taskNames is one task's directory with its names; an index from the cache leaves out attempts.
+// taskNames is one task's directory with its names.
 type taskNames struct {
-	id    plan.TaskID
-	oid   plan.OID
-	names []plan.Name
+	ID    plan.TaskID
+	OID   plan.OID
+	Names []plan.Name
 }
 
 // readIndex builds the index of a tasks/ tree from an earlier tree's index, or from nothing.
@@ -58,10 +58,10 @@ func (s *Store) readIndex(ctx context.Context, old *index, tasks plan.OID) (*ind
 			was := old.fans[e.name]
 			switch {
 			case !e.isTree():
-			case was != nil && was.oid == e.oid:
+			case was != nil && was.OID == e.oid:
 				next.fans[e.name] = was
 			default:
-				f := &fan{name: e.name, oid: e.oid}
+				f := &fan{Name: e.name, OID: e.oid}
 				next.fans[e.name] = f
 				changed = append(changed, f)
 				before = append(before, was.taskNames())
@@ -75,7 +75,7 @@ func (s *Store) readIndex(ctx context.Context, old *index, tasks plan.OID) (*ind
 	next.fresh = len(fresh)
 	next.records, next.changed = nextRecords(old, next, fresh, before)
 	if old.records.Tasks == nil || len(old.records.Newer) > 0 || slices.ContainsFunc(fresh, func(t *taskNames) bool {
-		return len(next.records.Of(t.id).Newer) > 0
+		return len(next.records.Of(t.ID).Newer) > 0
 	}) {
 		next.records.Newer = next.records.CollectNewer()
 	}
@@ -85,7 +85,7 @@ func (s *Store) readIndex(ctx context.Context, old *index, tasks plan.OID) (*ind
 // task finds one task; its names are empty if it has no directory.
 func (x *index) task(id plan.TaskID) taskNames {
 	for _, t := range x.fans[path.Base(path.Dir(id.Dir()))].taskNames() {
-		if t.id == id {
+		if t.ID == id {
 			return t
 		}
 	}
@@ -96,29 +96,29 @@ func (f *fan) taskNames() []taskNames {
 	if f == nil {
 		return nil
 	}
-	return f.tasks
+	return f.Tasks
 }
 
 // readFans lists the tasks of the fan-out directories, reads those that changed and returns them.
 func (s *Store) readFans(ctx context.Context, fans []*fan, before [][]taskNames) ([]*taskNames, error) {
 	oids := make([]plan.OID, len(fans))
 	for i, f := range fans {
-		oids[i] = f.oid
+		oids[i] = f.OID
 	}
 	err := s.eachTree(ctx, oids, true, func(i int, entries []rawEntry) {
 		was := map[plan.TaskID]taskNames{}
 		for _, t := range before[i] {
-			was[t.id] = t
+			was[t.ID] = t
 		}
 		for _, e := range entries {
 			t := was[plan.TaskID(e.name)]
-			if t.oid != e.oid {
-				t = taskNames{id: plan.TaskID(e.name), oid: e.oid}
-				if !e.isTree() || misplaced(fans[i].name, t.id) {
+			if t.OID != e.oid {
+				t = taskNames{ID: plan.TaskID(e.name), OID: e.oid}
+				if !e.isTree() || misplaced(fans[i].Name, t.ID) {
 					continue
 				}
 			}
-			fans[i].tasks = append(fans[i].tasks, t)
+			fans[i].Tasks = append(fans[i].Tasks, t)
 		}
 	})
 	if err != nil {
@@ -126,9 +126,9 @@ func (s *Store) readFans(ctx context.Context, fans []*fan, before [][]taskNames)
 	}
 	var fresh []*taskNames
 	for _, f := range fans {
-		for i := range f.tasks {
-			if f.tasks[i].names == nil {
-				fresh = append(fresh, &f.tasks[i])
+		for i := range f.Tasks {
+			if f.Tasks[i].Names == nil {
+				fresh = append(fresh, &f.Tasks[i])
 			}
 		}
 	}
@@ -147,8 +147,8 @@ type branch struct {
 func (s *Store) readTasks(ctx context.Context, tasks []*taskNames) error {
 	level := make([]branch, len(tasks))
 	for i, t := range tasks {
-		level[i] = branch{task: t, oid: t.oid}
-		t.names = []plan.Name{}
+		level[i] = branch{task: t, oid: t.OID}
+		t.Names = []plan.Name{}
 	}
 	for len(level) > 0 {
 		oids := make([]plan.OID, len(level))
@@ -163,7 +163,7 @@ func (s *Store) readTasks(ctx context.Context, tasks []*taskNames) error {
 				if e.isTree() && e.name != "files" {
 					deeper = append(deeper, branch{b.task, path + "/", e.oid})
 				} else {
-					b.task.names = append(b.task.names, plan.Name{Path: path, OID: e.oid})
+					b.task.Names = append(b.task.Names, plan.Name{Path: path, OID: e.oid})
 				}
 			}
 		})
@@ -216,8 +216,8 @@ func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) (pl
 	if old.records.Tasks == nil {
 		var all []*taskNames
 		for _, f := range next.fans {
-			for i := range f.tasks {
-				all = append(all, &f.tasks[i])
+			for i := range f.Tasks {
+				all = append(all, &f.Tasks[i])
 			}
 		}
 		return plan.Records{Tasks: parseAll(all)}, nil
@@ -225,15 +225,15 @@ func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) (pl
 	tasks := maps.Clone(old.records.Tasks)
 	for _, list := range before {
 		for _, t := range list {
-			delete(tasks, t.id)
+			delete(tasks, t.ID)
 		}
 	}
 	gone := before
 	for name, f := range old.fans {
 		if next.fans[name] == nil {
-			gone = append(gone, f.tasks)
-			for _, t := range f.tasks {
-				delete(tasks, t.id)
+			gone = append(gone, f.Tasks)
+			for _, t := range f.Tasks {
+				delete(tasks, t.ID)
 			}
 		}
 	}
@@ -242,19 +242,19 @@ func nextRecords(old, next *index, fresh []*taskNames, before [][]taskNames) (pl
 		if old.fans[name] == f {
 			continue
 		}
-		for _, t := range f.tasks {
-			if r := parsed[t.id]; r != nil {
-				tasks[t.id] = r
+		for _, t := range f.Tasks {
+			if r := parsed[t.ID]; r != nil {
+				tasks[t.ID] = r
 			} else {
-				tasks[t.id] = old.records.Tasks[t.id]
+				tasks[t.ID] = old.records.Tasks[t.ID]
 			}
 		}
 	}
 	changed := slices.Collect(maps.Keys(parsed))
 	for _, list := range gone {
 		for _, t := range list {
-			if tasks[t.id] == nil {
-				changed = append(changed, t.id)
+			if tasks[t.ID] == nil {
+				changed = append(changed, t.ID)
 			}
 		}
 	}
@@ -269,14 +269,14 @@ func parseAll(tasks []*taskNames) map[plan.TaskID]*plan.TaskRecords {
 	for w := range workers {
 		wg.Go(func() {
 			for i := w; i < len(tasks); i += workers {
-				parsed[i] = plan.ParseTaskRecords(tasks[i].names)
+				parsed[i] = plan.ParseTaskRecords(tasks[i].Names)
 			}
 		})
 	}
 	wg.Wait()
 	records := make(map[plan.TaskID]*plan.TaskRecords, len(tasks))
 	for i, t := range tasks {
-		records[t.id] = parsed[i]
+		records[t.ID] = parsed[i]
 	}
 	return records
 }

@@ -121,7 +121,7 @@ func trailer(c plan.Change, key string) string {
 // demands is the policy's current document. Each approval asks for it, so demands reads only the document, and only
 // once.
 func (s *Store) demands(ctx context.Context) (*policy.Policy, error) {
-	c, err := s.tips.get(s.commonDir, PolicyRef, func() (commitInfo, error) { return s.lookCommit(ctx, PolicyRef) })
+	c, err := s.lookCommit(ctx, PolicyRef)
 	if errors.Is(err, ErrNoPlan) {
 		return &policy.Policy{}, nil
 	}

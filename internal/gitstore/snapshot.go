@@ -71,7 +71,7 @@ func (s *Snapshot) Document(task plan.TaskID, path string) (oid plan.OID) {
 	if s.index == nil || !task.Valid() {
 		return ""
 	}
-	for _, n := range s.index.task(task).names {
+	for _, n := range s.index.task(task).Names {
 		if n.Path != path {
 			continue
 		}
@@ -102,7 +102,7 @@ func (s *Snapshot) Listed(task plan.TaskID) []string {
 	if s.index == nil || !task.Valid() {
 		return names
 	}
-	for _, n := range s.index.task(task).names {
+	for _, n := range s.index.task(task).Names {
 		if n.Listed() {
 			names = append(names, n.Path)
 		}
@@ -220,19 +220,11 @@ type commitInfo struct {
 	time      time.Time
 }
 
-// commit finds a commit by a ref's name or its id.
+// commit has git find a commit by a ref's name or its id. The long-lived reader may briefly remember an old packed-refs
+// file, so for a missing ref hasRef decides without such a cache; usually it is the policy's ref, and there is none. For
+// other names, commit asks once more with a new reader. If several gits repack at once, a reader may find its pack gone:
+// commit asks again for a ref that exists.
 func (s *Store) commit(ctx context.Context, name string) (commitInfo, error) {
-	if !strings.HasPrefix(name, planRefs) {
-		return s.findCommit(ctx, name)
-	}
-	return s.tips.get(s.commonDir, name, func() (commitInfo, error) { return s.findCommit(ctx, name) })
-}
-
-// findCommit has git find a commit. The long-lived reader may briefly remember an old packed-refs file, so for a
-// missing ref hasRef decides without such a cache; usually it is the policy's ref, and there is none. For other names,
-// findCommit asks once more with a new reader. If several gits repack at once, a reader may find its pack gone:
-// findCommit asks again for a ref that exists.
-func (s *Store) findCommit(ctx context.Context, name string) (commitInfo, error) {
 	const tries, interval = 20, 10 * time.Millisecond
 	old := s.objects.started()
 	c, err := s.lookCommit(ctx, name)
@@ -252,12 +244,9 @@ func (s *Store) findCommit(ctx context.Context, name string) (commitInfo, error)
 	return c, err
 }
 
-// forget drops all caches, so that the next answers come from the repository as it is now. Before refusing anything
-// unexpected, we forget and look once more.
-func (s *Store) forget() {
-	s.objects.close()
-	s.tips.forget()
-}
+// forget ends the long-lived reader, which caches, so that the next answers come from the repository as it is now.
+// Before refusing anything unexpected, we forget and look once more.
+func (s *Store) forget() { s.objects.close() }
 
 // hasRef reports whether a ref exists, whatever it names. Like git, it looks into packed-refs after the ref's own file:
 // a ref that is packed meanwhile is in one of the two.

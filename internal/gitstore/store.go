@@ -36,13 +36,12 @@ type Store struct {
 	background sync.WaitGroup // what Close waits for: writes of cache files, starts of gits
 
 	trees     treeCache
-	tips      tipCache
 	partial   partial
 	gcAwaited atomic.Value // the gc (runningGC) that we have waited for long enough
 
 	mu     sync.Mutex
-	plans  map[plan.ID]*known // what we last read of each plan
-	lines  map[plan.ID]*line
+	plans  map[plan.ID]*known        // what we last read of each plan
+	turns  map[plan.ID]chan struct{} // each held by the writer to a plan
 	idents map[string]plan.Actor
 
 	naming     sync.Mutex  // held while git is asked for an identity
@@ -91,7 +90,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		objectDir: filepath.FromSlash(lines[2]),
 
 		plans:  map[plan.ID]*known{},
-		lines:  map[plan.ID]*line{},
+		turns:  map[plan.ID]chan struct{}{},
 		idents: map[string]plan.Actor{},
 	}
 	s.objects = &reader{lasting: lasting{s: s}}

@@ -2,77 +2,15 @@ package gitstore
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"gitwf/internal/plan"
 )
-
-// tipCache keeps the tips of plans for a moment: an event asks several times for the same one. Checking that the tip's
-// files are unchanged takes microseconds, and asking git ten times as long. If coarse timestamps hide a change, git
-// finds the wrong tip when it refuses to move it.
-type tipCache struct {
-	mu   sync.Mutex
-	tips map[string]seenTip // by ref
-}
-
-type seenTip struct {
-	commitInfo
-	missing bool
-	files   [3]os.FileInfo
-	at      time.Time
-}
-
-const tipAge = time.Second
-
-func (c *tipCache) get(commonDir, ref string, read func() (commitInfo, error)) (commitInfo, error) {
-	seen := seenTip{at: time.Now()}
-	for i, name := range [...]string{ref, "packed-refs", "reftable/tables.list"} {
-		seen.files[i] = lstat(filepath.Join(commonDir, filepath.FromSlash(name)))
-	}
-	c.mu.Lock()
-	old, ok := c.tips[ref]
-	c.mu.Unlock()
-	if ok && seen.at.Sub(old.at) < tipAge && old.sameFiles(seen) {
-		if old.missing {
-			return commitInfo{}, ErrNoPlan
-		}
-		return old.commitInfo, nil
-	}
-	tip, err := read()
-	seen.commitInfo, seen.missing = tip, errors.Is(err, ErrNoPlan)
-	if err != nil && !seen.missing {
-		return tip, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.tips == nil {
-		c.tips = map[string]seenTip{}
-	}
-	c.tips[ref] = seen
-	return tip, err
-}
-
-func (a seenTip) sameFiles(b seenTip) bool {
-	for i := range a.files {
-		if !sameFile(a.files[i], b.files[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func (c *tipCache) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.tips)
-}
 
 // Tip returns the newest commit of a plan's history, or ErrNoPlan.
 func (s *Store) Tip(ctx context.Context, id plan.ID) (plan.OID, error) {
