@@ -97,18 +97,28 @@ func (e *UnsoundError) Exit() (int, string) {
 		"whoever wrote it"
 }
 
+// soundTips are the commits up to which a plan's history was found sound, by rules that have a name.
+type soundTips struct {
+	Rules string
+	Tips  []plan.OID
+}
+
 // Sound audits the part of a plan's history up to a commit that nobody has audited here before. It
 // fails with an *UnsoundError for everything that Move finds, except for what a newer program wrote:
 // that is kept and has no effect.
 func Sound(ctx context.Context, store *gitstore.Store, id plan.ID, tip plan.OID) error {
 	const most = 8 // a plan has few tips: here, and as fetched
 	rules := plan.Setting{}.Rules()
-	from, known := plan.OID(""), store.Audited(id, rules)
+	var known soundTips
+	if !store.ReadCache(string(id)+".audited", &known) || known.Rules != rules {
+		known = soundTips{Rules: rules}
+	}
+	var from plan.OID
 	var others []plan.OID
-	if slices.Contains(known, tip) {
+	if slices.Contains(known.Tips, tip) {
 		return nil
 	}
-	for _, k := range known { // one that is gone is no ancestor
+	for _, k := range known.Tips { // one that is gone is no ancestor
 		if older, err := store.IsAncestor(ctx, tip, k); err == nil && older {
 			return nil
 		}
@@ -126,7 +136,8 @@ func Sound(ctx context.Context, store *gitstore.Store, id plan.ID, tip plan.OID)
 	if len(findings) > 0 {
 		return &UnsoundError{findings[0]}
 	}
-	store.KeepAudited(id, rules, append(others[max(0, len(others)-most+1):], tip))
+	known.Tips = append(others[max(0, len(others)-most+1):], tip)
+	store.WriteCache(string(id)+".audited", known)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,9 +30,9 @@ type code struct {
 	merged    map[[3]threeway.Entry]mergedEntry
 	ledgers   map[plan.OID]*ledger  // of the commits that were judged
 	outcomes  map[plan.OID]*outcome // of those of them that touch protected code
-	judging   map[plan.OID]bool     // commits that must be judged, whatever earlier judgements left
 	open      map[plan.OID]bool     // commits with something in their history that nothing explains
-	visits    map[plan.OID]visit    // commits that were read already
+	visits    map[plan.OID]visit    // commits that must be judged, whatever earlier judgements left
+	compared  map[plan.OID]*coded   // with their parents
 	plans     map[plan.ID]keptPlan  // what is kept of plans; nil until all are read
 	forced    bool                  // what the newest commits bring was asked whether it is in force
 	plansRead bool                  // a plan was read that is not kept as it is
@@ -57,8 +58,8 @@ func (g *Gate) ofCode() *code {
 		g.code = &code{
 			Gate: g, guard: newGuard(g.policy.Changes), batch: g.store.NewBatch(), lib: newLibrary(),
 			merged: map[[3]threeway.Entry]mergedEntry{}, ledgers: map[plan.OID]*ledger{},
-			outcomes: map[plan.OID]*outcome{}, judging: map[plan.OID]bool{}, open: map[plan.OID]bool{},
-			visits: map[plan.OID]visit{},
+			outcomes: map[plan.OID]*outcome{}, open: map[plan.OID]bool{}, visits: map[plan.OID]visit{},
+			compared: map[plan.OID]*coded{},
 		}
 	}
 	return g.code
@@ -72,6 +73,7 @@ type coded struct {
 	parents    []plan.OID
 	roots      []plan.OID      // the parents' root trees; "" if there is no parent
 	paths      []string        // that differ from a parent, and need an approval
+	flaws      []flaw          // why the commit can't be judged
 	redirected map[string]bool // all that differ: whether a link or a submodule comes or goes there
 	named      []changeName
 	exempt     map[int]bool // the eras whose history has the commit
@@ -124,24 +126,21 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 		return nil
 	}
 	c.forced = false
-	trees, err := c.rootsOf(ctx, all)
+	list, err := c.compareAll(ctx, all)
 	if err != nil {
 		return err
 	}
 	var touching []*coded
-	for _, v := range all {
-		d := c.coded(v, trees)
+	for i, d := range list {
 		d.landed = !g.arriving
-		if err := c.compareCode(ctx, d, r); err != nil {
-			return err
-		}
+		c.malformed(d.tree, d.flaws, r)
 		if len(d.paths) > 0 {
 			touching = append(touching, d)
 		}
-		c.judging[v.commit], c.visits[v.commit] = true, v
+		c.visits[d.commit] = all[i]
 	}
-	if touching, err = c.afterProtection(ctx, touching); err != nil || len(touching) == 0 {
-		return err
+	if len(touching) == 0 {
+		return nil
 	}
 	for _, d := range touching {
 		r.Commits++
@@ -162,7 +161,7 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 		before = nil
 		for _, v := range all {
 			for _, p := range v.parents {
-				if !c.judging[p] {
+				if _, judged := c.visits[p]; !judged {
 					before = append(before, p)
 				}
 			}
@@ -205,9 +204,7 @@ func (c *code) inForce(ctx context.Context, before, tips []plan.OID, r *Report) 
 			return err
 		}
 		had = append(had, l)
-		if err := c.keep(oid); err != nil {
-			return err
-		}
+		c.keep(oid)
 	}
 	lapsed := map[changeName]bool{}
 	for _, tip := range tips {
@@ -215,12 +212,7 @@ func (c *code) inForce(ctx context.Context, before, tips []plan.OID, r *Report) 
 		if err != nil {
 			return err
 		}
-		for _, task := range l.differ(first(had)) {
-			top := l.of(task).top()
-			if top == nil || top.lapsed == "" ||
-				slices.ContainsFunc(had, func(h *ledger) bool { return h.of(task).newest() == top.version }) {
-				continue
-			}
+		for _, top := range newlyLapsed(l, had) {
 			past, err := c.landedBefore(ctx, top)
 			if err != nil {
 				return err
@@ -230,9 +222,7 @@ func (c *code) inForce(ctx context.Context, before, tips []plan.OID, r *Report) 
 				r.Findings = append(r.Findings, c.lapsedFinding(ctx, tip, top))
 			}
 		}
-		if err := c.keep(tip); err != nil {
-			return err
-		}
+		c.keep(tip)
 	}
 	for i, l := range r.Changes {
 		if l.change.lapsed != "" && l.change.lapsed != whySetAside && !l.Reverted {
@@ -258,50 +248,59 @@ func (c *code) landedBefore(ctx context.Context, l *landing) (bool, error) {
 	}), err
 }
 
-func first(list []*ledger) *ledger {
-	if len(list) == 0 {
-		return nil
+// newlyLapsed lists the versions on top in a ledger that are not in force, and on top in none of those before.
+func newlyLapsed(l *ledger, had []*ledger) (list []*landing) {
+	var before *ledger
+	if len(had) > 0 {
+		before = had[0]
 	}
-	return list[0]
+	for _, task := range l.differ(before) {
+		if top := l.of(task).top(); top != nil && top.lapsed != "" &&
+			!slices.ContainsFunc(had, func(h *ledger) bool { return h.of(task).newest() == top.version }) {
+			list = append(list, top)
+		}
+	}
+	return list
 }
 
-// coded returns a commit to judge; trees are the root trees of its parents.
-func (c *code) coded(v visit, trees map[plan.OID]plan.OID) *coded {
-	d := &coded{
-		tree: tree{commit: v.commit}, guard: &c.guard, root: v.tree, parents: v.parents, roots: []plan.OID{""},
+// compareAll compares commits with their parents, each once. It leaves out what is older than the protection.
+func (c *code) compareAll(ctx context.Context, all []visit) ([]*coded, error) {
+	roots, err := c.rootsOf(ctx, all)
+	if err != nil {
+		return nil, err
 	}
-	if len(v.parents) > 0 {
-		d.roots = nil
+	list := make([]*coded, len(all))
+	var touching []*coded
+	for i, v := range all {
+		if list[i] = c.compared[v.commit]; list[i] != nil {
+			continue
+		}
+		d := &coded{tree: tree{commit: v.commit}, guard: &c.guard, root: v.tree, parents: v.parents}
+		for _, p := range v.parents {
+			d.roots = append(d.roots, roots[p])
+		}
+		if err := c.compareCode(ctx, d); err != nil {
+			return nil, err
+		}
+		if len(d.paths) > 0 {
+			touching = append(touching, d)
+		}
+		list[i], c.compared[v.commit] = d, d
 	}
-	for _, p := range v.parents {
-		d.roots = append(d.roots, trees[p])
-	}
-	return d
+	return list, c.exemptOlder(ctx, touching)
 }
 
 // studyAll judges commits, parents first.
 func (c *code) studyAll(ctx context.Context, all []visit) error {
-	trees, err := c.rootsOf(ctx, all)
+	list, err := c.compareAll(ctx, all)
 	if err != nil {
 		return err
-	}
-	touching := make([]*coded, len(all))
-	for i, v := range all {
-		touching[i] = c.coded(v, trees)
-		if err := c.compareCode(ctx, touching[i], newReport()); err != nil {
-			return err
-		}
-	}
-	if len(c.guard.eras) > 1 { // else the walk has left out what is older
-		if _, err := c.afterProtection(ctx, slices.Clone(touching)); err != nil {
-			return err
-		}
 	}
 	for i, v := range all {
 		for _, p := range v.parents {
 			c.open[v.commit] = c.open[v.commit] || c.open[p]
 		}
-		d := touching[i]
+		d := list[i]
 		if len(d.paths) == 0 && len(v.parents) < 2 {
 			c.ledgers[v.commit] = nil
 			if len(v.parents) == 1 {
@@ -324,44 +323,30 @@ func (c *code) studyAll(ctx context.Context, all []visit) error {
 		}
 		c.ledgers[v.commit] = o.ledger
 		c.open[v.commit] = c.open[v.commit] || o.steps == nil && len(o.left) > 0
-		if len(d.paths) > 0 && c.judging[v.commit] {
+		if _, judged := c.visits[v.commit]; judged && len(d.paths) > 0 {
 			c.outcomes[v.commit] = o
 		}
 	}
 	return nil
 }
 
-// compareCode finds the protected paths in which a commit differs from any parent. A malformed tree is a finding.
-func (c *code) compareCode(ctx context.Context, d *coded, r *Report) error {
-	seen := map[string]bool{}
+// compareCode finds the protected paths in which a commit differs from any parent. A malformed tree has none.
+func (c *code) compareCode(ctx context.Context, d *coded) error {
+	if len(d.roots) == 0 {
+		d.roots = []plan.OID{""}
+	}
 	d.redirected = map[string]bool{}
 	for _, parent := range d.roots {
-		if parent == d.root {
-			continue
-		}
 		changes, flaws, err := c.diffTrees(ctx, parent, d.root)
-		if err != nil {
+		if err != nil || len(flaws) > 0 {
+			d.flaws = flaws
 			return err
 		}
-		flaws = slices.DeleteFunc(flaws, func(f flaw) bool {
-			return slices.ContainsFunc(r.Findings, func(known Finding) bool {
-				return known.Code == malformedCode && known.Commit == d.commit && (known.Path == f.path || f.path == "")
-			})
-		})
-		if len(flaws) > 0 {
-			c.malformed(d.tree, flaws, r)
-			d.paths = nil
-			return nil
-		}
 		for _, ch := range changes {
-			if !seen[ch.Path] {
-				seen[ch.Path] = true
-				d.paths = append(d.paths, ch.Path)
-			}
 			d.redirected[ch.Path] = d.redirected[ch.Path] || ch.redirects()
 		}
 	}
-	slices.Sort(d.paths)
+	d.paths = slices.Sorted(maps.Keys(d.redirected))
 	return nil
 }
 
@@ -372,6 +357,9 @@ func (c *code) diffTrees(ctx context.Context, before, after plan.OID) ([]Change,
 			return entry{}
 		}
 		return entry{mode: treeMode, oid: oid}
+	}
+	if before == after {
+		return nil, nil, nil
 	}
 	d := &differ{g: c.Gate, skip: c.guard.skips}
 	err := d.level(ctx, []pair{{old: top(before), new: top(after)}})
@@ -451,7 +439,9 @@ func (c *code) stagedOn(ctx context.Context, staged plan.OID, parents []string, 
 		}
 		d.parents, d.roots = append(d.parents, plan.OID(p)), append(d.roots, root)
 	}
-	return d, c.compareCode(ctx, d, r)
+	err := c.compareCode(ctx, d)
+	c.malformed(d.tree, d.flaws, r)
+	return d, err
 }
 
 // judgeStaged judges a commit that is not made yet.
@@ -474,16 +464,16 @@ func (c *code) judgeStaged(ctx context.Context, d *coded, message string) (*Repo
 	if err := c.report(ctx, d, o, r); err != nil {
 		return nil, err
 	}
-	var had *ledger
+	var had []*ledger
 	if len(d.parents) > 0 {
-		if had, err = c.ledgerOf(ctx, d.parents[0]); err != nil {
+		l, err := c.ledgerOf(ctx, d.parents[0])
+		if err != nil {
 			return nil, err
 		}
+		had = append(had, l)
 	}
-	for _, task := range o.ledger.differ(had) {
-		if top := o.ledger.of(task).top(); top != nil && top.lapsed != "" && top.version != had.of(task).newest() {
-			r.Findings = append(r.Findings, c.lapsedFinding(ctx, d.commit, top))
-		}
+	for _, top := range newlyLapsed(o.ledger, had) {
+		r.Findings = append(r.Findings, c.lapsedFinding(ctx, d.commit, top))
 	}
 	return r, nil
 }

@@ -2,13 +2,13 @@ package gate
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"gitwf/internal/plan"
 )
@@ -19,61 +19,46 @@ import (
 
 // keptLedger is the file. Versions are PLAN/TASK/vN/TREE.
 type keptLedger struct {
-	Known []string    `json:"known"` // the approved versions then, sorted
-	Tasks []keptStack `json:"tasks"`
+	Known []string // the approved versions then, sorted
+	Tasks []keptStack
 }
 
 type keptStack struct {
-	Plan  plan.ID       `json:"plan"`
-	Task  plan.TaskID   `json:"task"`
-	Floor int           `json:"floor,omitempty"`
-	Stack []keptLanding `json:"stack"`
+	Plan  plan.ID
+	Task  plan.TaskID
+	Floor int
+	Stack []keptLanding
 }
 
 type keptLanding struct {
-	Version string            `json:"version"`
-	At      plan.OID          `json:"at"`
-	Effect  map[string]turn   `json:"effect"`
-	Moves   map[string]string `json:"moves,omitempty"`
+	Version string
+	At      plan.OID
+	Effect  map[string]turn
+	Moves   map[string]string
 }
 
 // keptPlan is what a plan's tip says of the versions that change protected code.
 type keptPlan struct {
-	Tip      plan.OID      `json:"tip"`
-	Versions []keptVersion `json:"versions"`
+	Tip      plan.OID
+	Versions []keptVersion
 }
 
 type keptVersion struct {
-	Task   plan.TaskID       `json:"task"`
-	N      int               `json:"n"`
-	Tree   plan.OID          `json:"tree"`
-	Turns  map[string]turn   `json:"turns"`
-	Moves  map[string]string `json:"moves,omitempty"`
-	Undoes *plan.Undo        `json:"undoes,omitempty"`
-	Never  string            `json:"never,omitempty"`
-	Lapsed string            `json:"lapsed,omitempty"`
+	Task          plan.TaskID
+	N             int
+	Tree          plan.OID
+	Turns         map[string]turn
+	Undoes        *plan.Undo
+	Never, Lapsed string
 }
 
 const plansFile = "changes"
 
-// readPlans reads what is kept of plans.
-func (c *code) readPlans() {
-	c.plans = map[plan.ID]keptPlan{}
-	if data, err := os.ReadFile(c.keptName(plansFile)); err == nil {
-		if json.Unmarshal(data, &c.plans) != nil {
-			c.plans = map[plan.ID]keptPlan{}
-		}
-	}
-}
-
-// keepPlans keeps them, if a plan was read that was not kept as it is.
+// keepPlans keeps what plans say, if one was read that was not kept as it is.
 func (c *code) keepPlans() {
-	if !c.plansRead || c.policy.Commit == "" {
-		return
-	}
-	maps.DeleteFunc(c.plans, func(id plan.ID, _ keptPlan) bool { return !c.lib.read[id] })
-	if data, err := json.Marshal(c.plans); err == nil {
-		c.write(c.keptName(plansFile), data)
+	if c.plansRead && c.policy.Commit != "" {
+		maps.DeleteFunc(c.plans, func(id plan.ID, _ keptPlan) bool { return !c.lib.read[id] })
+		c.store.WriteCache(c.keptName(plansFile), c.plans)
 	}
 }
 
@@ -85,8 +70,7 @@ func (c *code) notePlan(id plan.ID, tip plan.OID, versions []*change) {
 	kept := keptPlan{Tip: tip}
 	for _, ch := range versions {
 		kept.Versions = append(kept.Versions, keptVersion{
-			Task: ch.task, N: ch.version, Tree: ch.tree, Turns: ch.turns, Moves: ch.moves, Undoes: ch.undoes,
-			Never: ch.never, Lapsed: ch.lapsed,
+			ch.task, ch.version, ch.tree, ch.turns, ch.undoes, ch.never, ch.lapsed,
 		})
 	}
 	c.plans[id] = kept
@@ -95,8 +79,8 @@ func (c *code) notePlan(id plan.ID, tip plan.OID, versions []*change) {
 func (c *code) takeKept(ctx context.Context, id plan.ID, kept keptPlan) error {
 	for _, v := range kept.Versions {
 		ch := &change{
-			changeName: changeName{id, v.Task, v.N}, tip: kept.Tip, tree: v.Tree, turns: v.Turns,
-			moves: v.Moves, undoes: v.Undoes, never: v.Never, lapsed: v.Lapsed, unproven: v.Never != "",
+			changeName: changeName{id, v.Task, v.N}, tip: kept.Tip, tree: v.Tree, turns: v.Turns, undoes: v.Undoes,
+			never: v.Never, lapsed: v.Lapsed, unproven: v.Never != "",
 		}
 		if err := c.addChange(ctx, ch); err != nil {
 			return err
@@ -111,22 +95,18 @@ func (ch *change) key() string {
 
 const keptPrefix = "ledger-"
 
-// keptName is the file of a commit's ledger, or another one, under the policy.
+// keptName is the cache of a commit's ledger, or another one, under the policy.
 func (c *code) keptName(of string) string {
-	return filepath.Join(c.store.CommonDir(), "wf", "cache", fmt.Sprintf("%s%.16s-%s", keptPrefix, c.policy.Commit, of))
+	return fmt.Sprintf("%s%.16s-%s", keptPrefix, c.policy.Commit, of)
 }
 
 // recall takes the ledger of a commit from the git directory, if one was kept there that still counts.
 func (c *code) recall(ctx context.Context, commit plan.OID) (bool, error) {
-	if c.judging[commit] || c.policy.Commit == "" {
+	if _, judged := c.visits[commit]; judged || c.policy.Commit == "" {
 		return false, nil
 	}
-	data, err := os.ReadFile(c.keptName(string(commit)))
-	if err != nil {
-		return false, nil //nolint:nilerr // it is made again
-	}
 	var kept keptLedger
-	if json.Unmarshal(data, &kept) != nil {
+	if !c.store.ReadCache(c.keptName(string(commit)), &kept) {
 		return false, nil
 	}
 	byKey := map[string]*change{}
@@ -171,12 +151,12 @@ func (c *code) recall(ctx context.Context, commit plan.OID) (bool, error) {
 }
 
 // keep keeps the ledger of a commit whose history is all explained.
-func (c *code) keep(commit plan.OID) error {
+func (c *code) keep(commit plan.OID) {
 	l, judged := c.ledgers[commit]
 	if !judged || c.open[commit] || c.policy.Commit == "" {
-		return nil
+		return
 	}
-	kept := keptLedger{Known: []string{}}
+	var kept keptLedger
 	for _, ch := range c.lib.all {
 		if !ch.unproven {
 			kept.Known = append(kept.Known, ch.key())
@@ -190,49 +170,24 @@ func (c *code) keep(commit plan.OID) error {
 		}
 		kept.Tasks = append(kept.Tasks, t)
 	}
-	data, err := json.Marshal(kept)
-	if err != nil {
-		return err
-	}
-	c.write(c.keptName(string(commit)), data)
-	return nil
-}
-
-// write writes a file whole. A cache that can't be written costs time, and nothing else.
-func (c *code) write(name string, data []byte) {
-	if os.MkdirAll(filepath.Dir(name), 0o777) != nil {
-		return
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), keptPrefix+"*.tmp")
-	if err != nil {
-		return
-	}
-	_, err = f.Write(data)
-	if closed := f.Close(); err != nil || closed != nil || os.Rename(f.Name(), name) != nil {
-		os.Remove(f.Name())
-	}
-	forgetOldest(filepath.Dir(name))
+	c.store.WriteCache(c.keptName(string(commit)), kept)
+	c.forgetOldest()
 }
 
 // forgetOldest bounds how many ledgers are kept.
-func forgetOldest(dir string) {
+func (c *code) forgetOldest() {
 	const most = 32
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return
-	}
-	type file struct {
-		name string
-		at   int64
-	}
-	var kept []file
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), keptPrefix) {
-			kept = append(kept, file{e.Name(), info.ModTime().UnixNano()})
+	dir := filepath.Join(c.store.CommonDir(), "wf", "cache")
+	entries, _ := os.ReadDir(dir)
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !strings.HasPrefix(e.Name(), keptPrefix) })
+	written := func(e os.DirEntry) (at time.Time) {
+		if info, err := e.Info(); err == nil {
+			at = info.ModTime()
 		}
+		return at
 	}
-	slices.SortFunc(kept, func(a, b file) int { return int(b.at - a.at) })
-	for _, f := range kept[min(most, len(kept)):] {
-		os.Remove(filepath.Join(dir, f.name))
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return written(b).Compare(written(a)) })
+	for _, e := range entries[min(most, len(entries)):] {
+		_ = os.Remove(filepath.Join(dir, e.Name()))
 	}
 }

@@ -119,7 +119,9 @@ func (c *code) loadAll(ctx context.Context) error {
 			c.refs[id] = r
 		}
 	}
-	c.readPlans()
+	if c.plans = map[plan.ID]keptPlan{}; !c.store.ReadCache(c.keptName(plansFile), &c.plans) || c.plans == nil {
+		c.plans = map[plan.ID]keptPlan{}
+	}
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
 		if err := c.load(ctx, id); err != nil {

@@ -95,11 +95,10 @@ func (g patterns) skips(path string) bool {
 	return !slices.Contains(g.heads, policy.Top) && !hooks.Alike(g.heads, path) && !g.protects(path)
 }
 
-// afterProtection leaves out what is older than the code's protection: of each commit the paths whose protection began
-// later, and the commits of which nothing is left.
-func (c *code) afterProtection(ctx context.Context, all []*coded) ([]*coded, error) {
+// exemptOlder leaves out of each commit the paths whose protection began later.
+func (c *code) exemptOlder(ctx context.Context, all []*coded) error {
 	if len(all) == 0 {
-		return nil, nil
+		return nil
 	}
 	for i, era := range c.guard.eras {
 		if len(era.Commits) == 0 {
@@ -116,7 +115,7 @@ func (c *code) afterProtection(ctx context.Context, all []*coded) ([]*coded, err
 			Args: []string{"rev-list", "--ignore-missing", "--stdin"}, Stdin: strings.NewReader(revs.String()),
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 		later := map[plan.OID]bool{}
 		for oid := range strings.FieldsSeq(string(out)) {
@@ -132,5 +131,5 @@ func (c *code) afterProtection(ctx context.Context, all []*coded) ([]*coded, err
 	for _, d := range all {
 		d.paths = slices.DeleteFunc(d.paths, func(path string) bool { return !d.needs(path) })
 	}
-	return slices.DeleteFunc(all, func(d *coded) bool { return len(d.paths) == 0 }), nil
+	return nil
 }

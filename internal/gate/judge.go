@@ -174,16 +174,17 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 	return nil
 }
 
-const malformedCode = "malformed-tree"
-
 // malformed reports trees that can't be judged. No waiver covers them, because nobody can name their bytes.
 func (g *Gate) malformed(t tree, flaws []flaw, r *Report) {
-	for _, f := range flaws {
-		r.Findings = append(r.Findings, Finding{
-			Code: malformedCode, Commit: t.commit, Path: cmp.Or(f.path, "."),
-			Message: "an entry of a malformed tree: it " + f.why + ", and programs don't agree what such a tree holds",
+	for _, flaw := range flaws {
+		f := Finding{
+			Code: "malformed-tree", Commit: t.commit, Path: cmp.Or(flaw.path, "."),
+			Message: "an entry of a malformed tree: it " + flaw.why + ", and programs don't agree what such a tree holds",
 			Hint:    "git fsck names the tree; git commit makes a sound one of what is checked out",
-		})
+		}
+		if !slices.Contains(r.Findings, f) { // the judges of bundles and of code may both see it
+			r.Findings = append(r.Findings, f)
+		}
 	}
 }
 

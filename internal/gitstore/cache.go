@@ -38,24 +38,15 @@ func (s *Store) indexFile(id plan.ID) string {
 
 func (s *Store) planFile(id plan.ID) string { return s.indexFile(id) + ".plan" }
 
-// audited are the commits up to which a plan's history was found sound, by rules that have a name.
-type audited struct {
-	Rules string
-	Tips  []plan.OID
+// ReadCache reads what WriteCache has cached under a name; false if that is nothing, or of another type. A cache is for
+// this repository alone, and may be deleted at any time.
+func (s *Store) ReadCache(name string, value any) bool {
+	return readCacheFile(filepath.Join(s.commonDir, "wf", "cache", name), value)
 }
 
-// Audited returns the commits up to which a plan's history was found sound by the rules of a name, as far as cached.
-func (s *Store) Audited(id plan.ID, rules string) []plan.OID {
-	var a audited
-	if !readCacheFile(s.indexFile(id)+".audited", &a) || a.Rules != rules {
-		return nil
-	}
-	return a.Tips
-}
-
-// KeepAudited caches them. What another process adds at the same time is only audited again.
-func (s *Store) KeepAudited(id plan.ID, rules string, tips []plan.OID) {
-	_ = writeCacheFile(s.indexFile(id)+".audited", audited{rules, tips})
+// WriteCache caches a value. One that can't be written costs time, and nothing else.
+func (s *Store) WriteCache(name string, value any) {
+	_ = writeCacheFile(filepath.Join(s.commonDir, "wf", "cache", name), value)
 }
 
 // loadCache returns what the cache files know about a plan, possibly nothing.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -217,14 +216,10 @@ func (r *keyring) judgeSignature(verdict, fpr, primary, said string) (string, Si
 // GPG, whose keyring may change, nor for signatures that are not good, which may only lack a program. Anybody who
 // can write there can write the hooks too; a client can't reach a server's.
 
-func (s *Store) signatureFile(r *keyring) string {
-	return filepath.Join(s.commonDir, "wf", "cache", "signatures-"+r.id)
-}
-
 // knownSignatures returns the fingerprint of the key that signed each commit, as far as cached.
 func (s *Store) knownSignatures(r *keyring) map[plan.OID]string {
 	var known map[plan.OID]string
-	if !readCacheFile(s.signatureFile(r), &known) {
+	if !s.ReadCache("signatures-"+r.id, &known) {
 		return map[plan.OID]string{}
 	}
 	maps.DeleteFunc(known, func(_ plan.OID, fpr string) bool { return r.names[fpr] == "" })
@@ -236,6 +231,6 @@ func (s *Store) keepSignatures(r *keyring, good map[plan.OID]string) {
 	if len(good) > 0 {
 		known := s.knownSignatures(r)
 		maps.Copy(known, good)
-		_ = writeCacheFile(s.signatureFile(r), known)
+		s.WriteCache("signatures-"+r.id, known)
 	}
 }
