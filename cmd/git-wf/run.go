@@ -47,7 +47,6 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 		eng.Landing = &engine.RunLanding{LandOptions: o}
 	}
 	state, did, err := e.runEngine(c, eng, id)
-	e.tidyUp(c.Context, eng.Store)
 	if eng.Landing != nil && err != nil {
 		return e.sayLanded(eng.Landing.Done, err)
 	}

@@ -41,17 +41,13 @@ type Options struct {
 // is damaged, it reports how far it is sound and audits that part.
 func Plan(ctx context.Context, store *gitstore.Store, id plan.ID, o Options) ([]Finding, error) {
 	first := auditor{ctx: ctx, store: store, id: id, options: o}
-	var a auditor
-	var auditErr error
-	tip, err := first.auditObjects(gitstore.RefName(id), func(ctx context.Context, tip plan.OID) {
-		a = first.auditorAt(ctx, tip)
-		auditErr = a.auditAll()
-	})
+	tip, err := first.newestSound(gitstore.RefName(id))
 	before := first.findings
 	if err != nil || tip == "" {
 		return before, err
 	}
-	a.ctx = ctx
+	a := auditor{ctx: ctx, store: store, id: id, options: o, tip: tip}
+	auditErr := a.auditAll()
 	damaged := slices.ContainsFunc(before, func(f Finding) bool { return f.Code == "damaged" })
 	var absent *gitstore.AbsentError
 	switch {
@@ -70,11 +66,6 @@ func Plan(ctx context.Context, store *gitstore.Store, id plan.ID, o Options) ([]
 		}
 	}
 	return append(before, a.findings...), err
-}
-
-// auditorAt is an auditor of the same plan, at a tip, that has found nothing yet.
-func (a *auditor) auditorAt(ctx context.Context, tip plan.OID) auditor {
-	return auditor{ctx: ctx, store: a.store, id: a.id, options: a.options, tip: tip}
 }
 
 // reportThrowaway finds a plan that does not count in this repository.
@@ -127,7 +118,7 @@ const Newer = "newer"
 // newerPlan reports a plan.json of a later format, if that is what the error says.
 func (a *auditor) newerPlan(err error) bool {
 	var version *plandoc.VersionError
-	if errors.As(err, &version) && !a.tooMany(Newer, planFile) {
+	if errors.As(err, &version) {
 		a.report(Newer, planFile, fault.UpgradeHint, "%v", version)
 	}
 	return version != nil
@@ -154,31 +145,30 @@ type auditor struct {
 	cut     map[plan.OID]bool // commits whose parents a shallow clone does not have
 	roots   []plan.OID        // with which the audited histories begin
 	illegal map[plan.OID]bool // commits that are no legal events
-	held    map[string]int    // findings by code, beyond which they are only counted
+	held    map[string]int    // how many findings there were, by code
 }
 
 // mostOfACode bounds the listed findings of one kind: a hundred thousand of them in a hostile repository must not hide
 // the others.
 const mostOfACode = 200
 
+// report adds a finding, and returns it. Beyond mostOfACode of one kind it says so once, and lists no more.
 func (a *auditor) report(code, place, mend, format string, args ...any) *Finding {
-	a.findings = append(a.findings, Finding{Code: code, PlanID: a.id, Place: place,
-		Message: fmt.Sprintf(format, args...), Mend: mend})
-	return &a.findings[len(a.findings)-1]
-}
-
-// tooMany reports whether there have been enough findings of a kind; the first time, it says so.
-func (a *auditor) tooMany(code, place string) bool {
 	if a.held == nil {
 		a.held = map[string]int{}
 	}
 	a.held[code]++
-	if a.held[code] == mostOfACode {
-		a.report(code, place, "git wf doctor, after these are mended",
-			"and more of the same: no more than %d are listed",
-			mostOfACode)
+	f := Finding{Code: code, PlanID: a.id, Place: place, Message: fmt.Sprintf(format, args...), Mend: mend}
+	switch n := a.held[code]; {
+	case n < mostOfACode:
+		a.findings = append(a.findings, f)
+		return &a.findings[len(a.findings)-1]
+	case n == mostOfACode:
+		a.findings = append(a.findings, Finding{Code: code, PlanID: a.id, Place: place,
+			Message: fmt.Sprintf("and more of the same: no more than %d are listed", mostOfACode),
+			Mend:    "git wf doctor, after these are mended"})
 	}
-	return a.held[code] >= mostOfACode
+	return &f
 }
 
 func (a *auditor) progress(format string, args ...any) {

@@ -87,9 +87,6 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 // ago. The fix deletes it only if it holds a blob: a commit or a tree may be somebody's work, so a
 // person decides.
 func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
-	if s.tooMany("bad-claim", r.name) {
-		return
-	}
 	f := s.report("bad-claim", r.name, deleteCommand(r.name, r.oid), "holds no claim, and counts as expired: %s", why)
 	f.PlanID = id
 	if kind, err := s.store.Git(s.ctx, "cat-file", "-t", string(r.oid)); err == nil && kind == "blob" {
@@ -100,11 +97,7 @@ func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
 // orphan reports a claim on a task that does not exist. Deleting it harms nobody: nothing can be
 // recorded under it.
 func (s *surroundings) orphan(r ref, id plan.ID, why string) {
-	if s.tooMany("orphan-claim", r.name) {
-		return
-	}
-	mend := deleteCommand(r.name, r.oid)
-	f := s.report("orphan-claim", r.name, mend, "%s", why)
+	f := s.report("orphan-claim", r.name, deleteCommand(r.name, r.oid), "%s", why)
 	f.PlanID = id
 	f.Fix = s.drop(r)
 }
@@ -134,9 +127,6 @@ func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
 		if runs(c) {
 			why += fmt.Sprintf("; its process %d is still there, and may hang", c.PID)
 		}
-	}
-	if s.tooMany(code, r.name) {
-		return
 	}
 	f := s.report(code, r.name, "git wf doctor --fix", "%s", why)
 	f.PlanID = snap.ID

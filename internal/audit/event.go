@@ -88,10 +88,7 @@ func (a *auditor) followTo(s *step) error {
 func (a *auditor) checkEvent(s *step) error {
 	kind := s.trailers["Wf-Event"]
 	bad := func(code, format string, args ...any) {
-		place := fmt.Sprintf("%.12s", s.commit)
-		if mend := a.markIllegal(s.commit); !a.tooMany(code, place) {
-			a.report(code, place, mend, format, args...)
-		}
+		a.report(code, fmt.Sprintf("%.12s", s.commit), a.markIllegal(s.commit), format, args...)
 	}
 	if a.id == policyID {
 		if kind != plan.EventPolicy {
@@ -130,9 +127,9 @@ func (a *auditor) checkEvent(s *step) error {
 		a.remember(s, kind)
 	}
 	for _, c := range s.changes {
-		place := fmt.Sprintf("%.12s: %s", s.commit, c.path)
-		if ofPrune(c.path) && (kind != plan.EventPruned || len(s.parents) > 0) && !a.tooMany("bad-prune", place) {
-			a.report("bad-prune", place, "", "only a prune, which begins a history, writes this")
+		if ofPrune(c.path) && (kind != plan.EventPruned || len(s.parents) > 0) {
+			a.report("bad-prune", fmt.Sprintf("%.12s: %s", s.commit, c.path), "",
+				"only a prune, which begins a history, writes this")
 		}
 	}
 	switch {
@@ -149,9 +146,8 @@ func (a *auditor) checkEvent(s *step) error {
 		}
 		return nil
 	case !slices.Contains(plan.EventKinds(), kind) && onlyNewer(s, kind):
-		if place := fmt.Sprintf("%.12s", s.commit); !a.tooMany(Newer, place) {
-			a.report(Newer, place, fault.UpgradeHint, "is an event of the kind %s, which a newer git wf wrote", kind)
-		}
+		a.report(Newer, fmt.Sprintf("%.12s", s.commit), fault.UpgradeHint,
+			"is an event of the kind %s, which a newer git wf wrote", kind)
 		return nil
 	case !slices.Contains(plan.EventKinds(), kind):
 		bad("not-an-event", "has the trailer %q, which names no event of a plan", "Wf-Event: "+kind)
@@ -236,9 +232,7 @@ func (a *auditor) reportUnknownTasks(s *step) {
 		if !ok || c.status != "A" || a.chain.tasks[task] || !a.isNewPlace(task.Dir()) {
 			continue
 		}
-		if mend := a.markIllegal(s.commit); !a.tooMany("unknown-task", task.Dir()) {
-			a.report("unknown-task", task.Dir(), mend, "plan.json has no task %s", task)
-		}
+		a.report("unknown-task", task.Dir(), a.markIllegal(s.commit), "plan.json has no task %s", task)
 	}
 }
 

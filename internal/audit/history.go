@@ -207,25 +207,18 @@ func newChange(raw, path string) (c change, ok bool) {
 
 // checkChange judges a commit's change of one path. A change against several parents is reported once.
 func (a *auditor) checkChange(c change, s *step) {
-	commit := s.commit
-	if a.id == policyID && !policyPath(c.path) {
-		if place := fmt.Sprintf("%.12s: %s", commit, c.path); !a.tooMany("foreign", place) {
-			a.report("foreign", place, a.markIllegal(commit), "no record of a policy has this name")
-		}
+	place := fmt.Sprintf("%.12s: %s", s.commit, c.path)
+	switch {
+	case a.id == policyID && !policyPath(c.path):
+		a.report("foreign", place, a.markIllegal(s.commit), "no record of a policy has this name")
+		return
+	case c.status == "A", c.path == planFile, c.path == policyFile,
+		s.trailers["Wf-Event"] == plan.EventMasked && a.masks(c), !a.isNewPlace(place):
 		return
 	}
-	if c.status == "A" || c.path == planFile || c.path == policyFile || s.trailers["Wf-Event"] == plan.EventMasked &&
-		a.masks(c) {
-		return
-	}
-	place := fmt.Sprintf("%.12s: %s", commit, c.path)
-	if a.said[place] || a.tooMany("rewritten", place) {
-		return
-	}
-	a.isNewPlace(place)
-	mend := a.markIllegal(commit)
+	mend := a.markIllegal(s.commit)
 	if mend == "" {
-		mend = "git log " + string(commit) + " -- " + shell.Word(c.path)
+		mend = "git log " + string(s.commit) + " -- " + shell.Word(c.path)
 	}
 	a.report("rewritten", place, mend, "the commit changes what was recorded (%s); records are written once", c.status)
 }

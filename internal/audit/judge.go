@@ -98,7 +98,7 @@ func (a *auditor) masks(c change) bool {
 // secret reports a record of the newest tree that holds a secret.
 func (a *auditor) secret(d document, data []byte, mask secret.Mask) {
 	masked, ok := mask.Record(d.path(), data)
-	if !ok || a.tooMany("secret", d.path()) {
+	if !ok {
 		return
 	}
 	f := a.report("secret", d.path(), "git wf doctor --mask",

@@ -91,7 +91,7 @@ func (s *surroundings) locks() {
 			return
 		}
 		st, err := os.Lstat(l.File)
-		if err != nil || s.tooMany("stale-lock", l.File) {
+		if err != nil {
 			continue
 		}
 		l.Age = s.Now.Sub(st.ModTime())
@@ -106,9 +106,6 @@ func (s *surroundings) locks() {
 // the owner may run in another container, where we can't see it.
 func (s *surroundings) leftovers() {
 	for _, note := range s.store.DeadScratch() {
-		if s.tooMany("scratch", note) {
-			continue
-		}
 		dir := gitstore.ScratchDir(note)
 		f := s.report("scratch", plain.Line(cmp.Or(dir, note)), "git wf doctor --fix",
 			"left over from work on a task: its process is gone")

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -15,10 +14,9 @@ import (
 	"gitwf/internal/shell"
 )
 
-// auditObjects reads every object of the ref's history, audits the history up to its newest sound commit and
-// returns that commit, or "" if there is none. Only the last call of audit counts: others begin before a damaged
-// object is seen.
-func (a *auditor) auditObjects(ref string, audit func(ctx context.Context, tip plan.OID)) (plan.OID, error) {
+// newestSound reads every object of the ref's history and returns its newest commit that is whole, "" if there is none.
+// It reports what is damaged.
+func (a *auditor) newestSound(ref string) (plan.OID, error) {
 	a.progress("%s: looking for its objects", a.id)
 	held, err := a.store.Git(a.ctx, "for-each-ref", "--format=%(objectname) %(refname) %(symref)", "--", ref)
 	tip := plan.OID("")
@@ -37,8 +35,14 @@ func (a *auditor) auditObjects(ref string, audit func(ctx context.Context, tip p
 		return "", nil
 	}
 	if err == nil && tip != "" {
-		if sound, err := a.verify(ref, tip, audit); err != nil || sound {
-			return tip, err
+		check, err := a.store.Verify(a.ctx, []plan.OID{tip}, func(done, of int) {
+			a.progress("%s: object %d of %d", a.id, done, of)
+		})
+		if err != nil {
+			return "", err
+		}
+		if check.Sound() {
+			return tip, a.checkPromisors(check, ref)
 		}
 	}
 	if a.ctx.Err() != nil {
@@ -53,37 +57,7 @@ func (a *auditor) auditObjects(ref string, audit func(ctx context.Context, tip p
 		a.reportDamage(d)
 		tip = d.Sound
 	}
-	if tip != "" {
-		audit(a.ctx, tip)
-	}
 	return tip, nil
-}
-
-// verify reads every object up to the tip, and reports whether all are sound. Meanwhile another core audits, except in
-// a partial clone, where auditing fetches objects and so would hide that they were absent.
-func (a *auditor) verify(ref string, tip plan.OID, audit func(ctx context.Context, tip plan.OID)) (sound bool,
-	err error) {
-	ctx, cancel := context.WithCancel(a.ctx)
-	defer cancel()
-	var audited sync.WaitGroup
-	partial := a.store.Partial(a.ctx)
-	if !partial {
-		audited.Go(func() { audit(ctx, tip) })
-	}
-	check, err := a.store.Verify(a.ctx, []plan.OID{tip}, func(done, of int) {
-		a.progress("%s: object %d of %d", a.id, done, of)
-	})
-	if err != nil || !check.Sound() {
-		cancel()
-		audited.Wait()
-		return false, err
-	}
-	audited.Wait()
-	if err := a.checkPromisors(check, ref); err != nil || !partial {
-		return true, err
-	}
-	audit(a.ctx, tip)
-	return true, nil
 }
 
 // checkPromisors asks, where objects were left with a remote, whether that still gives them.
@@ -175,19 +149,25 @@ func (a *auditor) goBack(commit plan.OID) string {
 	return back + string(commit)
 }
 
-// goBackTo is goBack to before the commit that last changed a path of the newest tree.
+// goBackTo is goBack to before the commit that last changed a path of the newest tree. Which one that is takes git to
+// find, and is only looked for if it matters.
 func (a *auditor) goBackTo(path string) string {
 	if a.tip == "" {
 		return ""
 	}
+	return back + lastChange + path
+}
+
+const lastChange = "the last change of "
+
+// lastToChange is the commit that last changed a path of the newest tree, "" if none is found.
+func (a *auditor) lastToChange(path string) string {
 	commit, err := a.store.Git(a.ctx, "--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-1",
-		"--no-color",
-		"--no-notes",
-		"--format=%H", "--end-of-options", string(a.tip), "--", ":(top,literal)"+path)
-	if err != nil || commit == "" {
+		"--no-color", "--no-notes", "--format=%H", "--end-of-options", string(a.tip), "--", ":(top,literal)"+path)
+	if err != nil {
 		return ""
 	}
-	return a.goBack(plan.OID(commit))
+	return commit
 }
 
 // markIllegal is goBack for a commit that is not a legal event.
@@ -206,16 +186,19 @@ func (a *auditor) markIllegal(commit plan.OID) string {
 // something wrong. That drops what came after it, so the newest commit is kept under another name.
 func (a *auditor) setWayBack() error {
 	first, err := a.firstCulprit()
-	if err != nil || first == "" {
+	if err != nil {
 		return err
 	}
-	ref := gitstore.RefName(a.id)
-	command := keepCommand(ref, a.tip) + " && "
-	parent, err := a.store.Git(a.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", string(first)+"^1")
-	if err != nil || a.cut[first] {
-		command += withoutHooks(deleteCommand(ref, a.tip))
-	} else {
-		command += withoutHooks(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), parent, a.tip))
+	command := ""
+	if first != "" {
+		ref := gitstore.RefName(a.id)
+		command = keepCommand(ref, a.tip) + " && "
+		parent, err := a.store.Git(a.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", string(first)+"^1")
+		if err != nil || a.cut[first] {
+			command += withoutHooks(deleteCommand(ref, a.tip))
+		} else {
+			command += withoutHooks(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), parent, a.tip))
+		}
 	}
 	for i := range a.findings {
 		if strings.HasPrefix(a.findings[i].Mend, back) {
@@ -232,9 +215,14 @@ func (a *auditor) firstCulprit() (plan.OID, error) {
 		culprits[string(commit)] = true // whose records are wrong because of it
 	}
 	for _, f := range a.findings {
-		if commit, ok := strings.CutPrefix(f.Mend, back); ok && len(a.illegal) == 0 {
-			culprits[commit] = true
+		commit, ok := strings.CutPrefix(f.Mend, back)
+		if !ok || len(a.illegal) > 0 {
+			continue
 		}
+		if path, changed := strings.CutPrefix(commit, lastChange); changed {
+			commit = a.lastToChange(path)
+		}
+		culprits[commit] = true
 	}
 	if len(culprits) == 0 {
 		return "", nil
@@ -266,19 +254,14 @@ func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, 
 		held == "" && statErr != nil {
 		return nil, err
 	}
-	var b auditor
-	var historyErr error
-	tip, err := a.auditObjects(gitstore.PolicyRef, func(ctx context.Context, tip plan.OID) {
-		b = a.auditorAt(ctx, tip)
-		historyErr = b.history(string(tip))
-	})
+	tip, err := a.newestSound(gitstore.PolicyRef)
 	if err != nil || tip == "" || len(a.findings) > 0 {
 		return nameless(a.findings), err
 	}
-	if historyErr != nil {
-		return nil, historyErr
+	b := auditor{ctx: ctx, store: store, id: policyID, options: o, tip: tip}
+	if err := b.history(string(tip)); err != nil {
+		return nil, err
 	}
-	b.ctx = ctx
 	_, err = store.PolicyAt(ctx, string(tip))
 	if gitstore.IsAbsent(err) || ctx.Err() != nil {
 		return nil, errors.Join(err, ctx.Err())

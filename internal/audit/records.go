@@ -52,9 +52,7 @@ func (a *auditor) bindings() (sound bool) {
 	p := a.snap.Plan
 	found := plandoc.Validate(p, policy.Floors{})
 	for _, f := range found {
-		if !a.tooMany("bad-plan", planFile) {
-			a.report("bad-plan", planFile, a.goBackTo(planFile), "%v", f)
-		}
+		a.report("bad-plan", planFile, a.goBackTo(planFile), "%v", f)
 	}
 	if p.PlanID != a.id {
 		a.report("wrong-plan", planFile, a.goBackTo(planFile), "is the plan %s, under the ref of %s", p.PlanID, a.id)
@@ -75,7 +73,7 @@ func (a *auditor) floors() {
 			t = p.Task(t.ReviewTargetTaskID)
 		}
 		planning := t != nil && t.Planning() // the policy's floors are for deliverables
-		if !planning && !a.tooMany("below-policy", planFile) {
+		if !planning {
 			a.report("below-policy", planFile,
 				"git wf plan -f FILE, with a plan that is strict enough; or git wf policy set, by a "+
 					"maintainer", "%v", f)
@@ -91,10 +89,7 @@ func (a *auditor) checkNames(task plan.TaskID) {
 		a.reportNewer(dir + "/" + name)
 	}
 	for _, name := range r.Foreign {
-		if !a.tooMany("foreign", dir+"/"+name) {
-			a.report("foreign", dir+"/"+name, a.goBackTo(dir+"/"+name),
-				"no record has this name; it counts for nothing")
-		}
+		a.report("foreign", dir+"/"+name, a.goBackTo(dir+"/"+name), "no record has this name; it counts for nothing")
 	}
 	for i, rec := range r.Artifacts {
 		if rec.Version != i+1 {
@@ -103,7 +98,7 @@ func (a *auditor) checkNames(task plan.TaskID) {
 		}
 	}
 	for _, n := range r.Answers {
-		if !slices.Contains(r.Questions, n) && !a.tooMany("answer-of-nothing", dir) {
+		if !slices.Contains(r.Questions, n) {
 			name := dir + "/" + r.AnswerPath(n)
 			a.report("answer-of-nothing", name, a.goBackTo(name), "%s asked no such question", task)
 		}
@@ -122,9 +117,7 @@ func (a *auditor) checkVersion(task plan.TaskID, name string) {
 		return
 	}
 	place := recordOf(task.Dir() + "/" + name)
-	if code := strings.TrimSuffix(dir, "s") + "-of-nothing"; !a.tooMany(code, place) {
-		a.report(code, place, a.goBackTo(place), "%s has no such version", task)
-	}
+	a.report(strings.TrimSuffix(dir, "s")+"-of-nothing", place, a.goBackTo(place), "%s has no such version", task)
 }
 
 // recordOf is the directory of a record that has one to itself, and the path of any other record.
@@ -225,10 +218,8 @@ func (a *auditor) withoutTooLarge(docs []document) ([]document, error) {
 		if sizes[d.oid] <= mostDocument {
 			return false
 		}
-		if !a.tooMany("too-large", d.path()) {
-			a.report("too-large", d.path(), a.goBackTo(d.path()), "has %d bytes, and no record has more than %d",
-				sizes[d.oid], mostDocument)
-		}
+		a.report("too-large", d.path(), a.goBackTo(d.path()), "has %d bytes, and no record has more than %d",
+			sizes[d.oid], mostDocument)
 		return true
 	}), nil
 }
@@ -277,18 +268,13 @@ func (a *auditor) reportMisfit(d document, why string) {
 	if d.kind.Dir == "artifacts" {
 		place = d.task.Dir()
 	}
-	if !a.tooMany(code, place) {
-		a.report(code, place, a.goBackTo(recordOf(d.path())), "%s: %s", d.name, why)
-	}
+	a.report(code, place, a.goBackTo(recordOf(d.path())), "%s: %s", d.name, why)
 }
 
 // reportNewer finds a record of a kind that this program does not know.
 func (a *auditor) reportNewer(path string) {
-	if !a.tooMany(Newer, path) {
-		a.report(Newer, path, fault.UpgradeHint,
-			"a record of a kind that this git wf does not know: a newer one wrote it; it is kept, and "+
-				"has no effect here")
-	}
+	a.report(Newer, path, fault.UpgradeHint,
+		"a record of a kind that this git wf does not know: a newer one wrote it; it is kept, and has no effect here")
 }
 
 // reportMisplaced reports what is in the plan's tree where no record can be.
@@ -301,9 +287,6 @@ func (a *auditor) reportMisplaced(entries []gitstore.TreeEntry) {
 		}
 		if plan.WrittenByNewer(e.Path) {
 			a.reportNewer(e.Path)
-			continue
-		}
-		if a.tooMany("foreign", place) {
 			continue
 		}
 		seen[place] = true
@@ -328,11 +311,11 @@ func (a *auditor) checkModes(entries []gitstore.TreeEntry) {
 		deliverable := strings.Contains(e.Path, "/files/")
 		fine := e.Mode == "100644" || deliverable && (e.Mode == "100755" || e.Mode == "120000" || e.Mode == "160000" &&
 			a.changesRepository(e.Path))
-		if !fine && !a.tooMany("bad-mode", e.Path) {
+		if !fine {
 			a.report("bad-mode", e.Path, a.goBackTo(e.Path),
 				"has the mode %s; a record is a plain file, 100644", e.Mode)
 		}
-		if i > 0 && entries[i-1].Path == e.Path && !a.tooMany("twice", e.Path) {
+		if i > 0 && entries[i-1].Path == e.Path {
 			a.report("twice", e.Path, a.goBackTo(e.Path), "is in the tree twice, and programs differ in "+
 				"which one they take")
 		}

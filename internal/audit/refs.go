@@ -90,10 +90,8 @@ func (s *surroundings) ref(r ref) {
 	id, isPlan := strings.CutPrefix(r.name, planRefs)
 	switch {
 	case r.symref != "":
-		if !s.tooMany("symbolic-ref", r.name) {
-			s.report("symbolic-ref", r.name, "git symbolic-ref -d "+shell.Word(r.name),
-				"stands for %s; a plan's history has a ref of its own", r.symref)
-		}
+		s.report("symbolic-ref", r.name, "git symbolic-ref -d "+shell.Word(r.name),
+			"stands for %s; a plan's history has a ref of its own", r.symref)
 		return
 	case isPlan && id != "policy" && !plan.ID(id).Valid():
 		why = "no plan can have this name"
@@ -107,19 +105,15 @@ func (s *surroundings) ref(r ref) {
 	default:
 		why = "no ref of this program begins so"
 	}
-	if !s.tooMany("foreign-ref", r.name) {
-		s.report("foreign-ref", r.name, withoutHooks(deleteCommand(r.name, r.oid)), "%s; it counts for nothing", why)
-	}
+	s.report("foreign-ref", r.name, withoutHooks(deleteCommand(r.name, r.oid)), "%s; it counts for nothing", why)
 }
 
 // replaced reports objects in whose place git shows others. The gate judges objects as they are.
 func (s *surroundings) replaced() error {
 	refs, err := Replaced(s.ctx, s.store)
 	for _, name := range refs {
-		if !s.tooMany("replaced", name) {
-			s.report("replaced", name, "git replace -d "+shell.Word(strings.TrimPrefix(name, replaceRefs)),
-				"git shows another object in place of this one, which is what was judged")
-		}
+		s.report("replaced", name, "git replace -d "+shell.Word(strings.TrimPrefix(name, replaceRefs)),
+			"git shows another object in place of this one, which is what was judged")
 	}
 	return err
 }
@@ -153,7 +147,7 @@ func (s *surroundings) brokenRefs() error {
 				return err
 			}
 			name := filepath.ToSlash(rel)
-			if known[name] || s.tooMany("broken-ref", name) {
+			if known[name] {
 				return nil
 			}
 			if id := plan.ID(strings.TrimPrefix(name, planRefs)); dir == planRefs && id.Valid() {

@@ -13,7 +13,7 @@ import (
 func Of(nfd string) string {
 	var b strings.Builder
 	for _, r := range nfd {
-		if more := several(r); more != "" {
+		if more, ok := several[r]; ok {
 			b.WriteString(more)
 		} else if r == 'ı' { /// Turkish; its capital is that of i
 			b.WriteRune(r)
@@ -24,39 +24,9 @@ func Of(nfd string) string {
 	return b.String()
 }
 
-// several folds a letter that becomes more than one; "" for any other.
-func several(r rune) string {
-	switch r {
-	case 'ß', 'ẞ':
-		return "ss"
-	case 'ŉ':
-		return "ʼn"
-	case 'ẚ':
-		return "aʾ"
-	case 'և':
-		return "եւ"
-	case 'ﬀ':
-		return "ff"
-	case 'ﬁ':
-		return "fi"
-	case 'ﬂ':
-		return "fl"
-	case 'ﬃ':
-		return "ffi"
-	case 'ﬄ':
-		return "ffl"
-	case 'ﬅ', 'ﬆ':
-		return "st"
-	case 'ﬓ':
-		return "մն"
-	case 'ﬔ':
-		return "մե"
-	case 'ﬕ':
-		return "մի"
-	case 'ﬖ':
-		return "վն"
-	case 'ﬗ':
-		return "մխ"
-	}
-	return ""
+// several are the letters that become more than one.
+var several = map[rune]string{
+	'ß': "ss", 'ẞ': "ss", 'ŉ': "ʼn", 'ẚ': "aʾ", 'և': "եւ",
+	'ﬀ': "ff", 'ﬁ': "fi", 'ﬂ': "fl", 'ﬃ': "ffi", 'ﬄ': "ffl", 'ﬅ': "st", 'ﬆ': "st",
+	'ﬓ': "մն", 'ﬔ': "մե", 'ﬕ': "մի", 'ﬖ': "վն", 'ﬗ': "մխ",
 }

@@ -1,12 +1,11 @@
 package gitstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
@@ -150,17 +149,8 @@ func (b *Batch) PartOfChange(ctx context.Context, version plan.OID, keep func(pa
 // ChangeSides returns the two trees of a version that changes the repository: the changed paths as they were, and as
 // they are.
 func (s *Store) ChangeSides(ctx context.Context, version plan.OID) (before, after plan.OID, err error) {
-	before, after = EmptyTree, EmptyTree
-	for name, side := range map[string]*plan.OID{ChangeBefore: &before, ChangeAfter: &after} {
-		oid, err := s.Resolve(ctx, string(version)+":"+name)
-		switch {
-		case err == nil:
-			*side = oid
-		case !errors.Is(err, fs.ErrNotExist):
-			return "", "", err
-		}
-	}
-	return before, after, nil
+	before, after, err = s.NewBatch().changeSides(ctx, version)
+	return cmp.Or(before, EmptyTree), cmp.Or(after, EmptyTree), err
 }
 
 // FitsOn reports whether a change begins with the very files that another one leaves, where both touch them: so its

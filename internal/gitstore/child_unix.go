@@ -15,6 +15,3 @@ func inheritLock(f *os.File) (unlock func(), err error) {
 }
 
 func inherited(files []*os.File) []*os.File { return files }
-
-// ownSession detaches a child from the terminal, so closing that does not end the child.
-func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -5,7 +5,6 @@ import (
 	"syscall"
 
 	"github.com/gofrs/flock"
-	"golang.org/x/sys/windows"
 )
 
 func ownGroup() *syscall.SysProcAttr {
@@ -20,8 +19,3 @@ func inheritLock(f *os.File) (unlock func(), err error) {
 }
 
 func inherited([]*os.File) []*os.File { return nil }
-
-// ownSession detaches a child from the console, so closing that does not end the child.
-func ownSession() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW}
-}

@@ -3,11 +3,8 @@ package gitstore
 import (
 	"bytes"
 	"compress/zlib"
-	"encoding/binary"
 	"errors"
-	"hash/adler32"
 	"io"
-	"math"
 	"os"
 	"strconv"
 
@@ -19,11 +16,7 @@ import (
 // encode writes the file of a loose object.
 func (s *Store) encode(w io.Writer, o *loose) error {
 	if o.source == nil {
-		data, err := s.encodeWhole(o.kind, o.data)
-		if err == nil {
-			_, err = w.Write(data)
-		}
-		return err
+		return s.compress(w, looseHeader(o.kind, int64(len(o.data))), bytes.NewReader(o.data))
 	}
 	content, size, err := o.source.open()
 	if err != nil {
@@ -38,26 +31,6 @@ func (s *Store) encode(w io.Writer, o *loose) error {
 }
 
 var errContentChanged = errors.New("the content changed while it was read")
-
-// encodeWhole returns the file of an object that is in memory.
-func (s *Store) encodeWhole(kind plumbing.ObjectType, data []byte) ([]byte, error) {
-	// Leave small files and trees uncompressed: a small file takes one file system block anyway until git packs it, and
-	// a tree is mostly object ids, which are random.
-	const block, around = 4096, 2 + 5 + 4
-	head := looseHeader(kind, int64(len(data)))
-	if n := len(head) + len(data); around+n <= block || kind == plumbing.TreeObject && n <= math.MaxUint16 {
-		out := make([]byte, 0, around+n)
-		out = append(out, 0x78, 1) // zlib
-		out = append(out, 1)       // a stored block, and the last one
-		out = binary.LittleEndian.AppendUint16(out, uint16(n))
-		out = binary.LittleEndian.AppendUint16(out, ^uint16(n))
-		out = append(append(out, head...), data...)
-		return binary.BigEndian.AppendUint32(out, adler32.Checksum(out[len(out)-n:])), nil
-	}
-	var out bytes.Buffer
-	err := s.compress(&out, head, bytes.NewReader(data))
-	return out.Bytes(), err
-}
 
 // encodeStream writes the file of an object of the given size and returns the object's id.
 func (s *Store) encodeStream(w io.Writer, kind plumbing.ObjectType, size int64, content io.Reader) (plan.OID, error) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gitwf/internal/plan"
 )
@@ -101,26 +102,16 @@ func (r *reader) ask(ctx context.Context, names []string, fn func(int, object) e
 	}
 	stop := context.AfterFunc(ctx, c.interrupt) // a lazy fetch of a partial clone can take long
 	defer stop()
-	const mostInPipe = 4096 // bytes that any pipe buffers, so that we can write before we read git's answers
-	sent := make(chan error, 1)
-	request := lines(names)
-	send := func() {
-		_, err := request.WriteTo(c.in)
-		sent <- err
-	}
-	if request.Len() <= mostInPipe {
-		send()
-	} else {
-		go send()
-	}
+	var sending sync.WaitGroup
+	sending.Go(func() { _, _ = lines(names).WriteTo(c.in) }) // if that fails, so do the answers
 	err = r.answers(c.out, len(names), fn)
 	var refused *callbackError
 	if err == nil || errors.As(err, &refused) {
-		<-sent
+		sending.Wait()
 		return err
 	}
 	r.drop()
-	<-sent
+	sending.Wait()
 	return c.failure(err)
 }
 
