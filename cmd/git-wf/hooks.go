@@ -163,26 +163,18 @@ func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gat
 	return nil
 }
 
-// withPlans refuses a push that leaves behind a plan that proves its bundles. If the remote has a state of the plan
-// that is not here, the push passes with a hint.
+// withPlans refuses a push that leaves behind a plan that proves its bundles.
 func (p printer) withPlans(ctx context.Context, g *gate.Gate, r *gate.Report, remote, pushed string,
 	refuse bool) error {
-	l, err := g.Lacking(ctx, r, remote, pushed)
-	if err != nil {
-		return err
-	}
-	for _, id := range l.Unknown {
-		fmt.Fprintln(p.stderr, plain.Line(fmt.Sprintf(
-			"hint: %s has %s in a state that is not here: git fetch %s, to know that it proves what is pushed",
-			remote, id, remote)))
-	}
+	command, err := g.Lacking(ctx, r, remote, pushed)
 	switch {
-	case l.Command == "":
-		return nil
+	case err != nil || command == "":
+		return err
 	case refuse:
-		return fault.Refused(l.Command+", then the same push again", "%s lacks the plan that proves these bundles", plain.Line(remote))
+		return fault.Refused(command+", then the same push again", "%s lacks the plan that proves these bundles",
+			plain.Line(remote))
 	}
-	fmt.Fprintln(p.stderr, "hint: "+plain.Line(remote)+" lacks the plan that proves these bundles: "+l.Command)
+	fmt.Fprintln(p.stderr, "hint: "+plain.Line(remote)+" lacks the plan that proves these bundles: "+command)
 	return nil
 }
 

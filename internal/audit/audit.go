@@ -79,7 +79,6 @@ func (a *auditor) reportThrowaway() {
 func (a *auditor) auditAll() error {
 	tip := string(a.tip)
 	for _, step := range []func() error{
-		func() error { return a.store.PrefetchTrees(a.ctx, tip) },
 		func() error { return a.history(tip) },
 		func() error { return a.reportShallow(tip) },
 		a.pruned,

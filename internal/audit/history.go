@@ -39,9 +39,6 @@ type change struct {
 // counts, since what a merge leaves out may be in any of them, so no commit can lose what an earlier
 // one recorded. What the commits add is remembered.
 func (a *auditor) history(revs ...string) error {
-	if err := a.store.PrefetchTrees(a.ctx, revs...); err != nil {
-		return fmt.Errorf("read the history of %s: %w", a.id, err)
-	}
 	if err := a.prefetch(revs...); err != nil {
 		return err
 	}

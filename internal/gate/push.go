@@ -11,55 +11,43 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Lacking are the plans that a push leaves behind.
-type Lacking struct {
-	Command string    // pushes them; "" if the remote has all that is needed
-	Unknown []plan.ID // of which the remote has a state that is not here
-}
-
-// Lacking says which plans, on which the bundles of a push rest, the remote lacks: nobody could prove the bundles
-// there. git can't add a ref to a push that is under way. pushed is what git tells its pre-push hook.
-func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (l Lacking, err error) {
-	told := map[plan.ID]bool{}
+// Lacking returns the command that pushes the plans which the remote lacks and on which the bundles and changes of a push
+// rest: nobody could prove them there. It is "" if the remote has them, or a state of them that is not here. git can't
+// add a ref to a push that is under way. pushed is what git tells its pre-push hook.
+func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (command string, err error) {
+	asked := map[plan.ID]bool{}
 	var missing []string
-	rests := slices.Clone(r.Bundles)
+	ask := func(id plan.ID, commit plan.OID) error {
+		if asked[id] || commit == "" || strings.Contains(pushed, " "+gitstore.RefName(id)+" ") {
+			return nil
+		}
+		asked[id] = true
+		has, err := g.store.RemoteHas(ctx, remote, id, commit)
+		if err != nil || has {
+			return err
+		}
+		from, err := g.planSource(ctx, id)
+		missing = append(missing, from)
+		return err
+	}
+	for _, b := range r.Bundles {
+		if err := ask(b.PlanID, b.PlanCommit); err != nil {
+			return "", err
+		}
+	}
 	for _, c := range r.Changes {
-		if told[c.PlanID] || strings.Contains(pushed, " "+gitstore.RefName(c.PlanID)+" ") {
-			continue
-		}
-		told[c.PlanID] = true
 		approved, err := g.ofCode().approval(ctx, c)
+		if err == nil {
+			err = ask(c.PlanID, approved)
+		}
 		if err != nil {
-			return l, err
-		}
-		rests = append(rests, Bundle{PlanID: c.PlanID, PlanCommit: approved})
-	}
-	clear(told)
-	for _, b := range rests {
-		ref := gitstore.RefName(b.PlanID)
-		if told[b.PlanID] || b.PlanCommit == "" || strings.Contains(pushed, " "+ref+" ") {
-			continue
-		}
-		told[b.PlanID] = true
-		has, err := g.store.RemoteHas(ctx, remote, b.PlanID, b.PlanCommit)
-		if err != nil {
-			return l, err
-		}
-		switch has {
-		case gitstore.HasMore:
-			l.Unknown = append(l.Unknown, b.PlanID)
-		case gitstore.HasNot:
-			from, err := g.planSource(ctx, b.PlanID)
-			if err != nil {
-				return l, err
-			}
-			missing = append(missing, from)
+			return "", err
 		}
 	}
-	if len(missing) > 0 {
-		l.Command = plain.Line("git push " + shell.Word(remote) + " " + strings.Join(missing, " "))
+	if len(missing) == 0 {
+		return "", nil
 	}
-	return l, nil
+	return plain.Line("git push " + shell.Word(remote) + " " + strings.Join(missing, " ")), nil
 }
 
 // planSource is what to push to give a remote a plan: its ref here, or what was fetched of it from another one.

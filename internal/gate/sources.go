@@ -105,9 +105,6 @@ func (g *Gate) walk(ctx context.Context, revs ...string) (*Report, error) {
 		return nil, err
 	}
 	revs = append(exempt, revs...) // in front, since a --not would negate these
-	if err := g.store.PrefetchTrees(ctx, revs...); err != nil {
-		return nil, err
-	}
 	all, err := g.visits(ctx, revs)
 	if err != nil {
 		return nil, err

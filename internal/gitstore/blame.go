@@ -193,40 +193,28 @@ func entryAt(ctx context.Context, o threeway.Objects, tree plan.OID, path string
 // at a path, yield what the commit has there. The parent is "" for a commit without one.
 func (s *Store) Yields(ctx context.Context, versions []plan.OID, parent, commit plan.OID, path string) (bool, error) {
 	batch := s.NewBatch()
-	defer batch.Discard() // the trees of one path are only for comparison
-	objects := &treeObjects{batch}
-	alone := func(treeish plan.OID, path string) (plan.OID, error) {
-		if treeish == "" {
-			return "", nil
+	defer batch.Discard()
+	var now threeway.Entry
+	if parent != "" {
+		var err error
+		if now, err = s.EntryAt(ctx, parent, path); err != nil {
+			return false, err
 		}
-		e, err := s.EntryAt(ctx, treeish, path)
-		if err != nil || e.OID == "" {
-			return "", err
-		}
-		e.Name = "file"
-		return objects.WriteTree([]threeway.Entry{e})
-	}
-	now, err := alone(parent, path)
-	if err != nil {
-		return false, err
 	}
 	for _, v := range versions {
-		before, err := alone(v, ChangeBefore+"/"+path)
+		before, err := s.EntryAt(ctx, v, ChangeBefore+"/"+path)
 		if err != nil {
 			return false, err
 		}
-		after, err := alone(v, ChangeAfter+"/"+path)
+		after, err := s.EntryAt(ctx, v, ChangeAfter+"/"+path)
 		if err != nil {
 			return false, err
 		}
-		var conflicts []threeway.Conflict
-		if now, conflicts, err = threeway.Merge(ctx, objects, before, now, after); err != nil || len(conflicts) > 0 {
+		var conflict threeway.Why
+		if now, conflict, err = batch.MergeFile(ctx, before, now, after); err != nil || conflict != "" {
 			return false, err
 		}
 	}
-	want, err := alone(commit, path)
-	if now == EmptyTree {
-		now = ""
-	}
-	return now == want, err
+	want, err := s.EntryAt(ctx, commit, path)
+	return now.Mode == want.Mode && now.OID == want.OID, err
 }

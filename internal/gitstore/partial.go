@@ -21,7 +21,6 @@ import (
 type partial struct {
 	once    sync.Once
 	remotes []string // those that keep objects for this clone; empty in a full clone
-	trees   bool     // they keep trees, too
 
 	reach     sync.Once
 	reachable error // why none of them answers
@@ -59,12 +58,10 @@ func (p *partial) readSetting(key, value string) {
 	if key != "extensions.partialclone" {
 		name, isRemote := strings.CutPrefix(key, "remote.")
 		dot := max(0, strings.LastIndexByte(name, '.'))
-		filter := name[dot:] == ".partialclonefilter"
-		if !isRemote || !filter && name[dot:] != ".promisor" {
+		if !isRemote || name[dot:] != ".partialclonefilter" && name[dot:] != ".promisor" {
 			return
 		}
 		remote = name[:dot]
-		p.trees = p.trees || filter && !strings.HasPrefix(value, "blob:")
 	}
 	switchedOff := strings.HasSuffix(key, ".promisor") && value == "false"
 	if remote != "" && !switchedOff && !slices.Contains(p.remotes, remote) {
@@ -90,27 +87,6 @@ func (s *Store) Prefetch(ctx context.Context, oids []plan.OID) error {
 		here[oid] = true
 	}
 	return s.fetchObjects(ctx, slices.DeleteFunc(namesOf(oids), func(oid string) bool { return here[oid] }))
-}
-
-// PrefetchTrees makes sure that a treeless partial clone has the trees of the selected commits: comparing commits one
-// by one would fetch them one by one.
-func (s *Store) PrefetchTrees(ctx context.Context, revs ...string) error {
-	if !s.Partial(ctx) || !s.partial.trees {
-		return nil
-	}
-	out, err := runGit(ctx, Invocation{Dir: s.dir, Args: append([]string{
-		"rev-list", "--objects", "--no-object-names", "--filter=blob:none", "--missing=print",
-	}, revs...)})
-	if err != nil {
-		return err
-	}
-	var missing []string
-	for line := range strings.Lines(string(out)) {
-		if oid, ok := strings.CutPrefix(strings.TrimSpace(line), "?"); ok {
-			missing = append(missing, oid)
-		}
-	}
-	return s.fetchObjects(ctx, missing)
 }
 
 // prefetchDocuments makes sure that all documents of a plan's tree are here. A reader of one soon reads more, and they

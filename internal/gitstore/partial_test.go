@@ -14,16 +14,14 @@ func TestPartialSettings(t *testing.T) {
 		entries []string
 		want    string
 	}{
-		{"none", nil, "[] false"},
+		{"none", nil, "[]"},
 		{"without files", []string{"remote.origin.promisor\ntrue", "remote.origin.partialclonefilter\nblob:none"},
-			"[origin] false"},
-		{"without large files", []string{"remote.origin.partialclonefilter\nblob:limit=1k"}, "[origin] false"},
-		{"without trees", []string{"remote.origin.partialclonefilter\ntree:0"}, "[origin] true"},
-		{"combined", []string{"remote.origin.partialclonefilter\ncombine:blob:none+tree:1"}, "[origin] true"},
+			"[origin]"},
+		{"without large files", []string{"remote.origin.partialclonefilter\nblob:limit=1k"}, "[origin]"},
 		{"two remotes", []string{"remote.a.b.promisor\ntrue", "extensions.partialclone\norigin",
-			"remote.origin.promisor\ntrue"}, "[a.b origin] false"},
-		{"switched off", []string{"remote.a.promisor\nfalse"}, "[] false"},
-		{"without a name", []string{"remote.promisor\ntrue", "user.name\nAnn", "core.promisor\ntrue", ""}, "[] false"},
+			"remote.origin.promisor\ntrue"}, "[a.b origin]"},
+		{"switched off", []string{"remote.a.promisor\nfalse"}, "[]"},
+		{"without a name", []string{"remote.promisor\ntrue", "user.name\nAnn", "core.promisor\ntrue", ""}, "[]"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -32,7 +30,7 @@ func TestPartialSettings(t *testing.T) {
 				key, value, _ := strings.Cut(entry, "\n")
 				p.readSetting(key, value)
 			}
-			if got := fmt.Sprint(p.remotes, " ", p.trees); got != tt.want {
+			if got := fmt.Sprint(p.remotes); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})

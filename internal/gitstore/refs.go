@@ -379,51 +379,42 @@ func (s *Store) listRefs(ctx context.Context, names ...string) (refs []refChange
 	return refs, err
 }
 
-// Holding is what a remote has of a plan.
-type Holding int
-
-const (
-	HasNot  Holding = iota // nothing, or an older state
-	HasPlan                // the state asked for
-	HasMore                // something that is not here, so we can't tell
-)
-
-// RemoteHas finds out whether a remote has a plan as of a commit: from the remote-tracking ref or, if that says no,
-// from the remote itself.
-func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit plan.OID) (Holding, error) {
-	tip, err := s.Ref(ctx, "refs/workflow-remotes/"+remote+"/"+string(id))
+// RemoteHas reports whether a remote has a plan as of a commit, by the remote-tracking ref or, if that says no, by the
+// remote itself. A state of the plan that is not here may have it.
+func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit plan.OID) (bool, error) {
+	tip, err := s.Ref(ctx, fetchedRefs+remote+"/"+string(id))
 	if err != nil {
-		return HasNot, err
+		return false, err
 	}
-	if has, err := s.remoteHolds(ctx, id, tip, commit); err != nil || has == HasPlan {
+	if has, err := s.remoteHolds(ctx, id, tip, commit); err != nil || has {
 		return has, err
 	}
 	if tip, err = s.RemoteRef(ctx, remote, RefName(id)); err != nil {
-		return HasNot, err
+		return false, err
 	}
 	return s.remoteHolds(ctx, id, tip, commit)
 }
 
-// remoteHolds reports whether a plan at a tip contains a commit or, after a prune in between, all of the plan that
+// remoteHolds reports whether a plan at a tip may contain a commit or, after a prune in between, all of the plan that
 // is here.
-func (s *Store) remoteHolds(ctx context.Context, id plan.ID, tip, commit plan.OID) (Holding, error) {
+func (s *Store) remoteHolds(ctx context.Context, id plan.ID, tip, commit plan.OID) (bool, error) {
 	if tip == "" {
-		return HasNot, nil
+		return false, nil
 	}
 	if _, err := s.Git(ctx, "cat-file", "-e", string(tip)+"^{commit}"); err != nil {
-		return HasMore, ctx.Err()
+		return true, ctx.Err() // it is not here
 	}
 	own, err := s.Ref(ctx, RefName(id))
 	if err != nil {
-		return HasNot, err
+		return false, err
 	}
 	for _, want := range []plan.OID{commit, own} {
 		if want == "" {
 			continue
 		}
 		if has, err := s.IsAncestor(ctx, want, tip); err != nil || has {
-			return HasPlan, err
+			return has, err
 		}
 	}
-	return HasNot, nil
+	return false, nil
 }
