@@ -112,11 +112,8 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 	if err := found.add(v.Findings(ctx, found.plans, found.sound)); err != nil {
 		return nil, err
 	}
-	now, worker := e.now(), &engine.Engine{Store: store, Now: e.now}
-	found.checkouts, found.held = worker.Checkouts()
-	return found, found.add(audit.Surroundings(ctx, store, audit.Around{
-		Now: now, Standing: func(c plan.Claims) plan.Claims { return worker.Standing(c, now) },
-	}))
+	found.checkouts, found.held = (&engine.Engine{Store: store, Now: e.now}).Checkouts()
+	return found, found.add(audit.Surroundings(ctx, store))
 }
 
 // examinePlans audits every plan, also those whose ref git skips.

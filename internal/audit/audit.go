@@ -147,8 +147,7 @@ type auditor struct {
 	held    map[string]int    // how many findings there were, by code
 }
 
-// mostOfACode bounds the listed findings of one kind: a hundred thousand of them in a hostile repository must not hide
-// the others.
+// mostOfACode bounds the listed findings of one kind: thousands of them must not hide the others.
 const mostOfACode = 200
 
 // report adds a finding, and returns it. Beyond mostOfACode of one kind it says so once, and lists no more.
@@ -186,8 +185,7 @@ func (a *auditor) reportShallow(rev string) error {
 	return err
 }
 
-// pruned audits the commit with which a pruned history begins, and what was archived, which has no ref
-// that could go back.
+// pruned audits a pruned history's first commit and what was archived, which has no ref to go back.
 func (a *auditor) pruned() error {
 	defer func(tip plan.OID) { a.tip = tip }(a.tip)
 	a.tip = ""

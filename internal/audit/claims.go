@@ -4,19 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"maps"
 	"path"
 	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"gitwf/internal/gitstore"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
-// claims checks every claim: whether its task exists, and whether somebody still works on it.
+// claims checks every claim: whether it is one, on a task that exists. Whether somebody still works on it concerns the
+// next run, which takes over what nobody holds any more.
 func (s *surroundings) claims() error {
 	byPlan := map[plan.ID][]ref{}
 	for _, r := range s.all {
@@ -31,12 +29,7 @@ func (s *surroundings) claims() error {
 		}
 		byPlan[plan.ID(id)] = append(byPlan[plan.ID(id)], r)
 	}
-	ids := make([]plan.ID, 0, len(byPlan))
-	for id := range byPlan {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(byPlan)) {
 		if err := s.claimsOf(id, byPlan[id]); err != nil {
 			return err
 		}
@@ -55,9 +48,8 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 	if err != nil {
 		return s.ctx.Err() // what is wrong with the plan is found by its own audit
 	}
-	var sound []ref
 	tasks := snap.Plan.Index()
-	for _, r := range refs { // before the claims are read, which makes room where one is broken
+	for _, r := range refs {
 		task := plan.TaskID(path.Base(r.name))
 		why, err := s.store.CheckClaim(s.ctx, r.name, r.oid)
 		switch {
@@ -67,17 +59,6 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 			s.orphan(r, id, fmt.Sprintf("%s has no task %s", id, task))
 		case why != "":
 			s.badClaim(r, id, why)
-		default:
-			sound = append(sound, r)
-		}
-	}
-	held, err := s.store.Claims(s.ctx, id)
-	if err != nil {
-		return fmt.Errorf("read the claims of %s: %w", id, err)
-	}
-	for _, r := range sound {
-		if c, ok := held[plan.TaskID(path.Base(r.name))]; ok {
-			s.claim(r, snap, c)
 		}
 	}
 	return nil
@@ -94,8 +75,7 @@ func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
 	}
 }
 
-// orphan reports a claim on a task that does not exist. Deleting it harms nobody: nothing can be
-// recorded under it.
+// orphan reports a claim on a task that does not exist: nothing can be recorded under it.
 func (s *surroundings) orphan(r ref, id plan.ID, why string) {
 	f := s.report("orphan-claim", r.name, deleteCommand(r.name, r.oid), "%s", why)
 	f.PlanID = id
@@ -108,72 +88,4 @@ func (s *surroundings) drop(r ref) func(context.Context) (string, error) {
 		_, err := s.store.Git(ctx, "update-ref", "-d", r.name, string(r.oid))
 		return "deleted the claim " + string(r.oid[:12]), err
 	}
-}
-
-// claim reports a claim whose owner is gone, unless it was given back and only keeps its number.
-func (s *surroundings) claim(r ref, snap *gitstore.Snapshot, c plan.Claim) {
-	code, why := "", ""
-	_, stands := s.Standing(plan.Claims{c.Task: c})[c.Task]
-	switch {
-	case c.Vacant() || stands:
-		return
-	case s.Now.Before(c.Expires):
-		code, why = "dead-claim", fmt.Sprintf("held by %s, process %d of this host, which is gone", plain.Line(c.Agent),
-			c.PID)
-	default:
-		code = "expired-claim"
-		why = fmt.Sprintf("held by %s on %s until %s", plain.Line(c.Agent), plain.Line(c.Host),
-			c.Expires.UTC().Format(time.RFC3339))
-		if runs(c) {
-			why += fmt.Sprintf("; its process %d is still there, and may hang", c.PID)
-		}
-	}
-	f := s.report(code, r.name, "git wf doctor --fix", "%s", why)
-	f.PlanID = snap.ID
-	if code == "expired-claim" && runs(c) {
-		f.Mend = fmt.Sprintf("kill %d && git wf doctor --fix", c.PID)
-		return
-	}
-	f.Fix = func(ctx context.Context) (string, error) { return s.release(ctx, snap, r, c) }
-}
-
-// release gives a claim up as a worker that takes it over does. It records the attempt as lost, so that a task that
-// kills its worker is not retried for ever.
-func (s *surroundings) release(ctx context.Context, snap *gitstore.Snapshot, r ref, c plan.Claim) (string, error) {
-	lost := plan.AddAttempt{Attempt: plan.Attempt{
-		TaskID: c.Task, Kind: plan.AttemptLost, Agent: c.Agent, Session: c.Session, CreatedAt: plan.Second(s.Now),
-		Message: fmt.Sprintf("the worker that held claim %d did not come back", c.Number),
-	}}
-	t := snap.Plan.Task(c.Task)
-	if t.NodeType == plan.Check {
-		lost.Version = snap.Records.Of(t.ReviewTargetTaskID).Active()
-	}
-	_, unfit := lost.Apply(snap.State())
-	if c.Vacant() || unfit != nil { // nobody's, or of a task that has no attempts
-		return s.drop(r)(ctx)
-	}
-	done, err := s.store.Append(ctx, snap.ID, lost, gitstore.AppendOptions{Now: s.Now, Claim: &c})
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("recorded the attempt as lost (%.12s) and gave the claim up", done.Commit), nil
-}
-
-// runs reports whether there is a process on this host that may be a claim's owner.
-func runs(c plan.Claim) bool {
-	host, err := os.Hostname()
-	return err == nil && c.Host == host && alive(c.PID)
-}
-
-// alive reports whether there is a process of that number, as far as can be known.
-func alive(pid int) bool {
-	if pid <= 0 {
-		return false
-	}
-	p, err := os.FindProcess(pid)
-	if err != nil {
-		return false // Windows finds no process that has ended
-	}
-	defer p.Release()
-	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }

@@ -54,8 +54,7 @@ func (c *chain) hasMade(task plan.TaskID, version string) bool {
 	return ok
 }
 
-// followTo makes the chain that of the commit's parent. In a history without merges that is the commit audited
-// before it.
+// followTo makes the chain that of the commit's parent, which mostly is the commit audited before it.
 func (a *auditor) followTo(s *step) error {
 	parent := plan.OID("")
 	if len(s.parents) > 0 {
@@ -350,8 +349,7 @@ func (a *auditor) mayReview(s *step, task plan.TaskID, name string) string {
 	return ""
 }
 
-// mayAccept says why a version can't be accepted although it was rejected; "" if it can: its rounds are
-// used up, and its CHECK allows that.
+// mayAccept says why a rejected version can't be accepted, as when its rounds are not used up; "" if it can.
 func (a *auditor) mayAccept(s *step, task plan.TaskID, name []string) string {
 	snap, err := a.before(s)
 	if err != nil {

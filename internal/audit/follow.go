@@ -58,8 +58,7 @@ func (a *auditor) readAdded(c change, into any) error {
 	return err
 }
 
-// orWhy turns the error of making an event again into a reason against it, unless something is absent here or the audit
-// is interrupted.
+// orWhy turns an error into a reason against an event, unless something is absent or the audit ends.
 func (a *auditor) orWhy(why string, err error) (string, error) {
 	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
 		return "", errors.Join(err, a.ctx.Err())
@@ -161,8 +160,7 @@ func (a *auditor) checkVerdicts(s *step) (why string, err error) {
 	return a.sameRecords(s, want.Add, "the verdicts")
 }
 
-// sameRecords names the first place where an event adds other records than it should, "" if there is
-// none. Texts for people are not compared.
+// sameRecords names the first record that should be another, but for texts for people; "" if none.
 func (a *auditor) sameRecords(s *step, want []plan.Entry, of string) (string, error) {
 	should := map[string][]byte{}
 	for _, e := range want {
@@ -245,8 +243,7 @@ func (a *auditor) checkDecision(s *step) (why string, err error) {
 	return a.sameRecords(s, want.Add, "the decision")
 }
 
-// readChoices reads what whoever made the event was free to choose: its time, and how the plan in it is
-// recorded.
+// readChoices reads what the event's maker was free to choose: its time, and how its plan is recorded.
 func (a *auditor) readChoices(s *step, by plan.TaskID, ev *plan.ApplyDecision) (amends plan.TaskID, got *plan.Plan,
 	why string, err error) {
 	for _, c := range s.changes {

@@ -27,8 +27,7 @@ type step struct {
 	added    map[string]bool // the paths that the commit changes, and whether it adds them
 }
 
-// change is what git says of one path, by a letter: A added, M changed, D removed, T of another type; and what is there
-// after it.
+// change is what git says of a path: A added, M changed, D removed, T of another type; and what is there.
 type change struct {
 	status, path, mode string
 	old, oid           plan.OID
@@ -39,8 +38,11 @@ type change struct {
 // counts, since what a merge leaves out may be in any of them, so no commit can lose what an earlier
 // one recorded. What the commits add is remembered.
 func (a *auditor) history(revs ...string) error {
-	if err := a.prefetch(revs...); err != nil {
-		return err
+	if a.id != policyID { // what a plan.json is made from
+		err := a.store.PrefetchFiles(a.ctx, revs, ":(top,literal)"+planFile, ":(top,glob)tasks/*/PLAN-*/**")
+		if err != nil {
+			return fmt.Errorf("read the history of %s: %w", a.id, err)
+		}
 	}
 	cut, err := a.store.Cut(a.ctx, revs...)
 	if err != nil {
@@ -81,39 +83,6 @@ func (a *auditor) history(revs ...string) error {
 		return fmt.Errorf("read the history of %s: %w", a.id, err)
 	}
 	return nil
-}
-
-// prefetch makes sure, in a partial clone, that what a plan.json is made from is here: each plan.json, and the records
-// of the tasks that make plans.
-func (a *auditor) prefetch(revs ...string) error {
-	if a.id == policyID || !a.store.Partial(a.ctx) {
-		return nil
-	}
-	var oids []plan.OID
-	err := a.store.Follow(a.ctx, nil, func(out *bufio.Reader) error {
-		for {
-			raw, err := out.ReadString(0)
-			if errors.Is(err, io.EOF) && raw == "" {
-				return nil
-			}
-			if _, pathErr := out.ReadString(0); err != nil || pathErr != nil {
-				return io.ErrUnexpectedEOF
-			}
-			if c, ok := newChange(strings.Trim(raw, "\n\x00"), ""); ok && c.status != "D" &&
-				strings.HasPrefix(c.mode, "100") {
-				oids = append(oids, c.oid)
-			}
-		}
-	}, append(append([]string{
-		"--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-z", "--diff-merges=first-parent",
-		"--root", "-r",
-		"--raw", "--no-abbrev",
-		"--no-renames", "--no-relative", "--no-color", "--no-notes", "--format=",
-	}, revs...), "--", ":(top,literal)"+planFile, ":(top,glob)tasks/*/PLAN-*/**")...)
-	if err != nil {
-		return fmt.Errorf("read the history of %s: %w", a.id, err)
-	}
-	return a.store.Prefetch(a.ctx, oids)
 }
 
 // eachStep reads what git log prints. A name can hold anything but a NUL, so only the order of the

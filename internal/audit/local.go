@@ -80,8 +80,7 @@ func (s *surroundings) worktrees() []worktree {
 // A git at work holds a lock for less than this, mostly.
 const settledLock = 2 * time.Second
 
-// locks removes what killed gits of ours had locked, and reports all else that stays locked for a
-// moment.
+// locks removes what killed gits of ours had locked, and reports all else that stays locked.
 func (s *surroundings) locks() {
 	s.store.RemoveDeadLocks()
 	for _, l := range s.store.Locks() {
@@ -94,7 +93,7 @@ func (s *surroundings) locks() {
 		if err != nil {
 			continue
 		}
-		l.Age = s.Now.Sub(st.ModTime())
+		l.Age = time.Since(st.ModTime())
 		f := s.report("stale-lock", plain.Line(l.File), "rm "+shell.Word(l.File), "%s", l.Why())
 		if l.Ours && l.Age > gitstore.OldLock {
 			f.Fix = func(context.Context) (string, error) { return "removed it", os.Remove(l.File) }

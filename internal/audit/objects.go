@@ -136,8 +136,7 @@ func deleteCommand(ref string, held plan.OID) string {
 	return strings.TrimSpace("git update-ref --no-deref -d " + shell.Word(ref) + " " + string(held))
 }
 
-// back marks the repair of a finding as a way back to before a commit; setWayBack turns it into a
-// command.
+// back marks a repair as a way back to before a commit; setWayBack turns it into a command.
 const back = "back to before "
 
 // goBack is the repair for what a commit did wrong. Nothing can be taken out of a history, so the
@@ -239,14 +238,12 @@ func (a *auditor) firstCulprit() (plan.OID, error) {
 	return "", nil
 }
 
-// withoutHooks lets a command of git's pass the hooks: strict mode refuses, with good reason, that a plan's ref
-// goes back.
+// withoutHooks lets a command of git's pass the hooks: strict mode lets no plan's ref go back.
 func withoutHooks(command string) string {
 	return "git -c core.hooksPath=/dev/null " + strings.TrimPrefix(command, "git ")
 }
 
-// History audits the ref of the policy as Plan does that of a plan: its objects, and that every commit is a change of
-// the policy, by somebody who may make it.
+// History audits the policy's ref as Plan does a plan's, and that its changes are by who may make them.
 func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, error) {
 	a := auditor{ctx: ctx, store: store, id: policyID, options: o}
 	held, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", gitstore.PolicyRef)

@@ -127,8 +127,7 @@ func ofPrune(name string) bool {
 	return strings.HasPrefix(name, plan.PrunedDir+"/")
 }
 
-// PruneMove audits who pruned a plan, in the move of its ref from an old commit, "" for none, to a new one: the policy
-// may name who does.
+// PruneMove audits who pruned a plan in the move of its ref from an old commit, "" for none, to a new one.
 func PruneMove(ctx context.Context, store *gitstore.Store, policy *gitstore.Policy, id plan.ID, old,
 	next plan.OID) ([]Finding, error) {
 	if len(policy.Prune.By) == 0 {

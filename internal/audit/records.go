@@ -17,8 +17,7 @@ import (
 	"gitwf/internal/secret"
 )
 
-// records checks records: those among the entries, which are of the snapshot's tree. What was audited before is not
-// among them.
+// records checks those of the snapshot's records that are among the entries.
 func (a *auditor) records(entries []gitstore.TreeEntry) error {
 	a.progress("%s: looking at its records", a.id)
 	sort.SliceStable(entries, func(i, j int) bool { return entries[i].Path < entries[j].Path })
@@ -294,8 +293,7 @@ func (a *auditor) reportMisplaced(entries []gitstore.TreeEntry) {
 	}
 }
 
-// changesRepository reports whether a record is of a task that changes the repository, whose submodules can be part
-// of a change.
+// changesRepository reports whether a record is of a task whose changes may have submodules.
 func (a *auditor) changesRepository(path string) bool {
 	task, _, _ := plan.SplitPath(path)
 	t := a.tasks.Task(task)

@@ -8,24 +8,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
 
-// Around says what the surroundings of the plans are audited by.
-type Around struct {
-	Now time.Time
-
-	Standing func(plan.Claims) plan.Claims // those of the claims that hold
-}
-
 // Surroundings audits what lies around the plans: refs and claims, the pointers of the working trees, locks in the git
 // directory, and what dead processes have left.
-func Surroundings(ctx context.Context, store *gitstore.Store, o Around) ([]Finding, error) {
-	s := surroundings{auditor: auditor{ctx: ctx, store: store}, Around: o, plans: map[plan.ID]bool{}}
+func Surroundings(ctx context.Context, store *gitstore.Store) ([]Finding, error) {
+	s := surroundings{auditor: auditor{ctx: ctx, store: store}, plans: map[plan.ID]bool{}}
 	if err := s.refs(); err != nil {
 		return nil, err
 	}
@@ -46,7 +38,6 @@ func Surroundings(ctx context.Context, store *gitstore.Store, o Around) ([]Findi
 
 type surroundings struct {
 	auditor
-	Around
 	all   []ref
 	plans map[plan.ID]bool
 }
@@ -129,8 +120,7 @@ func Replaced(ctx context.Context, store *gitstore.Store) ([]string, error) {
 	return strings.Fields(out), nil
 }
 
-// brokenRefs finds files that should be refs but are unreadable: git skips them. The audit of each plan
-// finds those of plans.
+// brokenRefs finds files that should be refs but hold none, except those of plans: git skips them.
 func (s *surroundings) brokenRefs() error {
 	known := map[string]bool{}
 	for _, r := range s.all {

@@ -34,8 +34,7 @@ func (g *Gate) archiveOf(ctx context.Context, commit plan.OID) (string, error) {
 	return archiveHere, nil
 }
 
-// archived looks for a commit in the archives of a plan's history. If an archive is not here the search may fail, and
-// the refusal says so.
+// archived looks for a commit in the archives of a plan's history; one that is not here may have it.
 func (g *Gate) archived(ctx context.Context, id plan.ID, tips []plan.OID, commit plan.OID) (bool, error) {
 	var absent plan.OID
 	for _, tip := range tips {
@@ -95,8 +94,7 @@ func (g *Gate) claimRefused(ctx context.Context, id plan.ID, commit plan.OID, u 
 		why, hint: mend}
 }
 
-// keepsArchives refuses, on a server, moves that would lose history: a prune without its archive, and the deletion of
-// an archive.
+// keepsArchives refuses, on a server, a prune without its archive, and the deletion of an archive.
 func (g *Gate) keepsArchives(ctx context.Context, moves []Move, r *Report) error {
 	next := map[string]plan.OID{}
 	for _, m := range moves {

@@ -3,7 +3,6 @@ package gate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -530,10 +529,4 @@ func fileOf(e entry) threeway.Entry {
 		return threeway.Entry{}
 	}
 	return threeway.Entry{Mode: e.mode, OID: e.oid}
-}
-
-// asFlaw reports whether an error says that a tree is malformed.
-func asFlaw(err error) bool {
-	var f *flawError
-	return errors.As(err, &f)
 }

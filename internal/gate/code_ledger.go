@@ -45,10 +45,8 @@ func (s standing) has(version int) bool {
 	return slices.ContainsFunc(s.stack, func(l landing) bool { return l.version == version })
 }
 
-func sameVersion(a, b landing) bool { return a.version == b.version }
-
 func (s standing) same(other standing) bool {
-	return slices.EqualFunc(s.stack, other.stack, sameVersion)
+	return slices.EqualFunc(s.stack, other.stack, func(a, b landing) bool { return a.version == b.version })
 }
 
 // continues reports whether a stack has another one at its bottom.

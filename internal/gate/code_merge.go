@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -72,7 +73,7 @@ func (c *code) mergeSides(ctx context.Context, d *coded) (*outcome, error) {
 		if i == len(d.parents)-1 {
 			return m.judge(ctx)
 		}
-		if m.unclean() {
+		if len(m.conflicts)+len(m.disputed)+len(m.undone) > 0 {
 			return &outcome{ledger: ours.ledger, left: d.paths, dispute: m.dispute(true)}, nil
 		}
 		ours = side{append(slices.Clone(ours.commits), p), m.state(), m.joined}
@@ -225,8 +226,6 @@ func (m *mergeCase) state() *state {
 	return &state{m.ours.state.root, now}
 }
 
-func (m *mergeCase) unclean() bool { return len(m.conflicts)+len(m.disputed)+len(m.undone) > 0 }
-
 func (m *mergeCase) dispute(octopus bool) *dispute {
 	tasks := maps.Clone(m.disputed)
 	maps.Copy(tasks, m.undone)
@@ -236,8 +235,7 @@ func (m *mergeCase) dispute(octopus bool) *dispute {
 	}
 }
 
-// judge explains the commit by the merge of its parents and further landings; or, where they conflict, by one side's
-// content and the other's share.
+// judge explains the commit by merging its parents, or by one side's content and the other's share.
 func (m *mergeCase) judge(ctx context.Context) (*outcome, error) {
 	o := &outcome{ledger: m.joined}
 	sound := func(l *ledger) bool { return len(l.undone()) == 0 }
@@ -385,8 +383,7 @@ func (m *mergeCase) shared(task changeName, now standing, mine, other side) bool
 	return len(o.stack)+len(k.stack) == 0
 }
 
-// mergeBases returns git's merge bases of what the commits come to together and another one; none if there is no
-// common history, or it is not here.
+// mergeBases returns git's merge bases of some commits together and another one; none where git finds none.
 func (g *Gate) mergeBases(ctx context.Context, ours []plan.OID, theirs plan.OID) ([]plan.OID, error) {
 	args := []string{"merge-base", "--all", "--end-of-options", string(theirs)}
 	for _, p := range ours {
@@ -450,10 +447,8 @@ func (c *code) virtualBase(ctx context.Context, bases []plan.OID, paths []string
 		}
 		for _, path := range paths {
 			e, err := c.entryAt(ctx, root, path)
-			if asFlaw(err) {
-				e, err = threeway.Entry{}, nil
-			}
-			if err != nil {
+			var malformed *flawError
+			if err != nil && !errors.As(err, &malformed) {
 				return nil, nil, err
 			}
 			if i > 0 {

@@ -67,8 +67,7 @@ func (c *code) lapsedFinding(ctx context.Context, commit plan.OID, l *landing) F
 	}
 }
 
-// anew is the commands that make a newer version of a change, and land it. A task that is done is only made again on
-// request.
+// anew is the commands that make a newer version of a change, also of a task that is done, and land it.
 func (c *code) anew(ctx context.Context, ch *change) string {
 	hint := fmt.Sprintf("git wf run --plan %s && %s", ch.plan, c.landing(ctx, ch))
 	if snap, err := c.at(ctx, ch.plan, ch.tip); err == nil && snap.State().Tasks[ch.task].Approved > 0 {

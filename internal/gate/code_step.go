@@ -191,8 +191,7 @@ const (
 	fewSteps  = 4    // beyond them the message's own order is tried first
 )
 
-// run looks for the fewest steps, or says at which paths the commit is not what it began with. Of as many steps an undo
-// comes first, then a landing.
+// run looks for the fewest steps, an undo before a landing, or says at which paths nothing explains.
 func (q *search) run(ctx context.Context, s *state, l *ledger) (steps []*codeStep, left []string, err error) {
 	open, err := q.stillOpen(ctx, s)
 	if err != nil {
@@ -351,8 +350,7 @@ func (g *Gate) waived(path string, e threeway.Entry) bool {
 	return r.OK()
 }
 
-// near lists the versions that touch an open path, also where landed changes have moved it, those first that the
-// message names.
+// near lists the versions that touch an open path, where it is or was; those that the message names first.
 func (q *search) near(at *codeStep) []*change {
 	moved := q.moved(at.ledger)
 	var list []*change

@@ -11,8 +11,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// logged is a commit and its changes below the protected roots: one list for each parent it differs from, or one
-// against nothing if it has no parent.
+// logged is a commit and its changes below the protected roots, against each parent or against nothing.
 type logged struct {
 	visit
 	diffs [][]Change
@@ -35,8 +34,7 @@ func (g *Gate) visits(ctx context.Context, revs []string) (all []visit, err erro
 	return all, err
 }
 
-// compare finds the commits that differ from a parent below the protected roots. It compares ids and reads only trees
-// that differ.
+// compare finds the commits that differ from a parent below the protected roots, by ids where it can.
 func (g *Gate) compare(ctx context.Context, all []visit) ([]logged, error) {
 	roots, err := g.rootsOf(ctx, all)
 	if err != nil {
@@ -94,8 +92,7 @@ func (g *Gate) rootsOf(ctx context.Context, all []visit) (map[plan.OID]plan.OID,
 	})
 }
 
-// changes returns the paths in which the commit differs from every parent. A path that equals one parent came in with
-// that parent.
+// changes returns the paths in which the commit differs from every parent: the others came with one.
 func (l logged) changes() []Change {
 	if len(l.diffs) < max(len(l.parents), 1) {
 		return nil

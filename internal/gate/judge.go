@@ -101,8 +101,7 @@ func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 	}
 }
 
-// Change is one path that differs from what the tree is compared with. Mode and OID are the tree's, "" if it no longer
-// has the path.
+// Change is one path that differs. Mode and OID are the tree's, "" if it no longer has the path.
 type Change struct {
 	Path string
 	Mode string
@@ -270,8 +269,7 @@ func (c *bundleCase) find(code, name string, item *export.Item, hint, format str
 	c.gate.add(c.report, f, Change{Path: f.Path, Mode: now.Mode, OID: now.OID})
 }
 
-// findItem reports a problem with a whole item at one file. If a waiver covers that file's content it tries the next
-// file, which nobody has waived.
+// findItem reports a problem with a whole item at its first file that no waiver covers.
 func (c *bundleCase) findItem(code string, item *export.Item, hint, format string, args ...any) {
 	before := len(c.report.Findings)
 	for _, f := range item.Files {

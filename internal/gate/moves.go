@@ -18,8 +18,7 @@ type Move struct {
 	Old, New plan.OID
 }
 
-// ReadMoves reads one move per line, "<old> <new> <ref>", as git passes them to the reference-transaction and
-// pre-receive hooks.
+// ReadMoves reads one move per line, "<old> <new> <ref>", as git tells its hooks.
 func ReadMoves(r io.Reader) ([]Move, error) {
 	var moves []Move
 	s := bufio.NewScanner(r)
@@ -66,11 +65,7 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 		}
 	}
 	for _, m := range moves {
-		if f := otherSpelling(m.Ref); server && f != nil {
-			r.Findings = append(r.Findings, *f)
-			continue
-		}
-		if m.New == "" || isPlanRef(m.Ref) {
+		if server && r.refuseSpelling(m.Ref) || m.New == "" || isPlanRef(m.Ref) {
 			continue
 		}
 		commits, err := g.holdsCommits(ctx, m.Ref, m.New, server, r)
@@ -123,13 +118,9 @@ func (g *Gate) asTheyAre(ctx context.Context, moves []Move, r *Report) error {
 	for _, m := range moves {
 		switch have := now[m.Ref]; {
 		case seen[m.Ref]:
-			r.Findings = append(r.Findings,
-				Finding{Code: "moved-twice", Path: m.Ref, Message: "a push moves a ref once"})
+			r.refuse("moved-twice", m.Ref, "a push moves a ref once", "")
 		case have != m.Old:
-			r.Findings = append(r.Findings, Finding{
-				Code: "stale", Path: m.Ref, Message: "has moved meanwhile",
-				Hint: "git fetch, and push again",
-			})
+			r.refuse("stale", m.Ref, "has moved meanwhile", "git fetch, and push again")
 		}
 		seen[m.Ref] = true
 	}
@@ -143,13 +134,12 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 	}
 	if m.New == "" {
 		if server {
-			r.Findings = append(r.Findings, Finding{Code: "plan-deleted", Path: m.Ref,
-				Message: "what is recorded can't be deleted"})
+			r.refuse("plan-deleted", m.Ref, "what is recorded can't be deleted", "")
 		}
 		return nil
 	}
 	if kind, err := g.store.Git(ctx, "cat-file", "-t", string(m.New)); err != nil || kind != "commit" {
-		r.Findings = append(r.Findings, noCommits(m.Ref, kind))
+		r.refuseKind(m.Ref, kind)
 		return ctx.Err()
 	}
 	findings, err := audit.Move(ctx, g.store, m.Ref, m.Old, m.New)
@@ -185,8 +175,7 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 	return nil
 }
 
-// judgeMove checks a sound history that grew against the policy before the move: who may change the policy, and four
-// eyes.
+// judgeMove checks by the policy before the move: who may change the policy, who prunes, four eyes.
 func (g *Gate) judgeMove(ctx context.Context, m Move, id plan.ID, found []audit.Finding) ([]audit.Finding, error) {
 	switch {
 	case len(found) > 0:
@@ -201,6 +190,11 @@ func (g *Gate) judgeMove(ctx context.Context, m Move, id plan.ID, found []audit.
 		return audit.FourEyes(ctx, g.store, id, m.Old, m.New)
 	}
 	return nil, nil
+}
+
+// refuse adds a finding about a ref.
+func (r *Report) refuse(code, ref, message, hint string) {
+	r.Findings = append(r.Findings, Finding{Code: code, Path: ref, Message: message, Hint: hint})
 }
 
 func (r *Report) merge(more *Report) {

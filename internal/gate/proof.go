@@ -40,8 +40,7 @@ func (c *bundleCase) evidence(ctx context.Context, commit plan.OID) (*export.Evi
 	return c.gate.proof(ctx, snap, c.gate.policy)
 }
 
-// claimed returns what counts under the policy that a manifest names. If it names none, all approvals counted when it
-// was made.
+// claimed returns what counts under the policy that a manifest names; if it names none, everything.
 func (g *Gate) claimed(ctx context.Context, snap *gitstore.Snapshot, m export.Manifest) (*export.Evidence, error) {
 	if m.PolicyCommit == "" {
 		return g.proof(ctx, snap, &gitstore.Policy{})
@@ -56,8 +55,7 @@ func (g *Gate) claimed(ctx context.Context, snap *gitstore.Snapshot, m export.Ma
 	return g.proof(ctx, snap, p)
 }
 
-// ofPolicy checks that a commit is in the history of this repository's policy: here, as last fetched, or as a push
-// would make it.
+// ofPolicy checks that a commit is in the policy's history: here, as fetched, or as a push would make it.
 func (g *Gate) ofPolicy(ctx context.Context, commit plan.OID) error {
 	if !isCommitID(commit) {
 		return &refusal{code: "manifest", message: fmt.Sprintf("policy_commit is no object id: %q", commit)}

@@ -10,8 +10,7 @@ import (
 	"gitwf/internal/plain"
 )
 
-// MayProtect refuses a directory in which the index or a local branch has files that no bundle explains: nobody could
-// change them any more.
+// MayProtect refuses a directory with files that no bundle explains: nobody could change them any more.
 func MayProtect(ctx context.Context, store *gitstore.Store, dir string) error {
 	if store.WorkTree() != "" {
 		out, err := store.Git(ctx, "ls-files", "-z", "--full-name", "--", ":(top,icase,literal)"+dir)

@@ -140,8 +140,7 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 	return g.foreign(ctx, id, commit)
 }
 
-// foreign refuses a commit that is not in the plan's history here. If a remote's history continues the plan and has the
-// commit, the hint says to fast-forward.
+// foreign refuses a commit that is not in the plan's history; the hint fast-forwards to one that has it.
 func (g *Gate) foreign(ctx context.Context, id plan.ID, commit plan.OID) error {
 	r := &refusal{code: "foreign-commit", message: fmt.Sprintf("plan commit %.12s is not in the history of %s", commit,
 		id)}

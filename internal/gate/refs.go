@@ -1,9 +1,9 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -20,25 +20,23 @@ func isPlanRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow/"
 // ours are the namespaces of git wf.
 var ours = []string{"workflow", "workflow-claims", "workflow-archive", "workflow-remotes", "workflow-damaged"}
 
-// otherSpelling finds a ref whose name some file system takes for one of ours: there refs/Workflow/policy is the
+// refuseSpelling refuses a ref whose name some file system takes for one of ours: there refs/Workflow/policy is the
 // policy's file, and a push would write it without the policy's checks.
-func otherSpelling(ref string) *Finding {
+func (r *Report) refuseSpelling(ref string) bool {
 	_, rest, _ := strings.Cut(ref, "/")
 	space, name, _ := strings.Cut(rest, "/")
 	i := slices.IndexFunc(ours, func(own string) bool { return own == space })
 	if i < 0 {
 		i = slices.IndexFunc(ours, func(own string) bool { return hooks.AlikeName(own, space) })
 	} else if _, valid := gitstore.IsArchiveRef(ref); valid || space != "workflow-archive" {
-		return nil // names below the others are checked against their own form
+		return false // names below the others are checked against their own form
 	}
 	if i < 0 {
-		return nil
+		return false
 	}
-	return &Finding{
-		Code: "bad-ref", Path: ref,
-		Message: "can't be told from refs/" + ours[i] + "/" + name + " on every file system",
-		Hint:    "git push <remote> refs/" + ours[i] + "/<plan id>",
-	}
+	r.refuse("bad-ref", ref, "can't be told from refs/"+ours[i]+"/"+name+" on every file system",
+		"git push <remote> refs/"+ours[i]+"/<plan id>")
+	return true
 }
 
 // holdsCommits reports whether to judge the commits of a ref, and reports what such a ref can't hold. A tree can hold a
@@ -49,21 +47,16 @@ func (g *Gate) holdsCommits(ctx context.Context, ref string, oid plan.OID, serve
 	case gitstore.IsClaimRef(ref):
 		why, err := g.store.CheckClaim(ctx, ref, oid)
 		if why != "" {
-			r.Findings = append(r.Findings, Finding{Code: "no-claim", Path: ref, Message: "no claim: " + why})
+			r.refuse("no-claim", ref, "no claim: "+why, "")
 		}
 		return false, err
 	case server && strings.HasPrefix(ref, "refs/replace/"):
-		r.Findings = append(r.Findings, Finding{
-			Code: "replaced", Path: ref,
-			Message: "a server shows objects as they are: whoever fetched this would see other content than was judged",
-		})
+		r.refuse("replaced", ref,
+			"a server shows objects as they are: whoever fetched this would see other content than was judged", "")
 		return false, nil
 	case server && strings.HasPrefix(ref, "refs/workflow-remotes/"):
-		r.Findings = append(r.Findings, Finding{
-			Code: "remote-plan", Path: ref,
-			Message: "what was fetched from others is a clone's own business, and proves nothing here",
-			Hint:    "git push <remote> refs/workflow/*",
-		})
+		r.refuse("remote-plan", ref, "what was fetched from others is a clone's own business, and proves nothing here",
+			"git push <remote> refs/workflow/*")
 		return false, nil
 	}
 	kind, err := g.store.Git(ctx, "cat-file", "-t", string(oid)+"^{}")
@@ -73,16 +66,14 @@ func (g *Gate) holdsCommits(ctx context.Context, ref string, oid plan.OID, serve
 	if err == nil && (kind == "commit" || kind == "blob" && strings.HasPrefix(ref, "refs/tags/")) {
 		return kind == "commit", nil
 	}
-	r.Findings = append(r.Findings, noCommits(ref, kind))
+	r.refuseKind(ref, kind)
 	return false, nil
 }
 
-func noCommits(ref, kind string) Finding {
-	if kind == "" {
-		kind = "missing object"
-	}
-	return Finding{Code: "no-commit", Path: ref,
-		Message: fmt.Sprintf("stands for a %s, so nothing can be judged of what it holds", kind)}
+// refuseKind refuses a ref to what is no commit; "" is a missing object.
+func (r *Report) refuseKind(ref, kind string) {
+	r.refuse("no-commit", ref,
+		"stands for a "+cmp.Or(kind, "missing object")+", so nothing can be judged of what it holds", "")
 }
 
 // known returns the revisions that were judged before a move. On a server these are the branches and tags before the

@@ -10,8 +10,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// withWaivers lists in the bundle's manifest the waivers as of a commit of the policy. The list lets nothing pass; only
-// the policy that judges does.
+// withWaivers lists the waivers as of a commit of the policy in the manifest. The list lets nothing pass.
 func (g *Gate) withWaivers(ctx context.Context, b *export.Bundle, commit plan.OID) (*export.Bundle, error) {
 	var r *refusal
 	switch err := g.ofPolicy(ctx, commit); {

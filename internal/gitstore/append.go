@@ -58,8 +58,11 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 	if err != nil {
 		return nil, err
 	}
-	a := &appending{s: s, id: id, ref: ref, now: o.Now, claim: o.Claim, batch: o.Batch, view: s.viewFor(ev),
+	a := &appending{s: s, id: id, ref: ref, now: o.Now, claim: o.Claim, batch: o.Batch, view: s.wholePlan,
 		nextOf: o.Next}
+	if task, ok := plan.About(ev); ok {
+		a.view = s.nearTask(task)
+	}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
 		base, err := a.baseSnapshot(ctx, o.Create)
 		if err != nil {
@@ -69,14 +72,6 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 		return commitInfo{oid: base.Commit, tree: base.Tree}, change, err
 	}
 	return a.appended(ctx)
-}
-
-// viewFor is the view that an event needs.
-func (s *Store) viewFor(ev plan.Event) view {
-	if task, ok := plan.About(ev); ok {
-		return s.nearTask(task)
-	}
-	return s.wholePlan
 }
 
 func decideEvent(ev plan.Event, to *Snapshot) (plan.Change, error) {
@@ -295,8 +290,7 @@ func (a *appending) build(ctx context.Context, tip commitInfo, change plan.Chang
 	return e, a.batch.write(ctx)
 }
 
-// claimEnd returns the change that deletes the claim. It assumes that the claim is unchanged; if it is not, git
-// refuses the transaction and we look again.
+// claimEnd returns the change that deletes the claim, as if nobody had changed it: git would refuse.
 func (a *appending) claimEnd(ctx context.Context) (refChange, error) {
 	if a.again {
 		held, ref, err := a.s.ownClaim(ctx, a.id, *a.claim)

@@ -80,8 +80,7 @@ func (s *Store) PlanPrune(ctx context.Context, id plan.ID, keep int) (plan.Prune
 	return plan.PruneDocument{}, fmt.Errorf("prune %s: %w", id, err)
 }
 
-// stillApplies returns errMoved if a ref that was to move with the event has moved already, so its change must be
-// decided again.
+// stillApplies returns errMoved if a ref that was to move with the event has moved already.
 func (a *appending) stillApplies(ctx context.Context) error {
 	for _, c := range a.also {
 		now, err := a.s.commit(ctx, c.ref)

@@ -21,8 +21,7 @@ type Archive struct {
 	Dir string   // directory in the plan's tree that describes the archive
 }
 
-// Archives lists what the prunes of a plan archived, oldest first, from the tree of one of its commits. It is empty for
-// a plan that was never pruned.
+// Archives lists what the prunes of a plan archived, oldest first, from the tree of one of its commits.
 func (s *Store) Archives(ctx context.Context, commit plan.OID) ([]Archive, error) {
 	oid, err := s.Resolve(ctx, string(commit)+"^{tree}:"+plan.PrunedDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -76,6 +75,7 @@ func (s *Store) PruneTree(ctx context.Context, doc plan.PruneDocument) (plan.OID
 	return s.pruneInto(ctx, s.NewBatch(), doc)
 }
 
+// pruneInto is PruneTree that leaves the new objects in a batch.
 func (s *Store) pruneInto(ctx context.Context, b *Batch, doc plan.PruneDocument) (plan.OID, error) {
 	tip, err := s.commit(ctx, string(doc.Archive))
 	if err != nil {
@@ -131,8 +131,7 @@ func (s *Store) Freed(ctx context.Context, doc plan.PruneDocument) (objects int,
 	return objects, bytes, err
 }
 
-// histories names the newest commits of everything that happened up to a commit, as far as it is here: its own history
-// and the archives before it.
+// histories names the newest commits of a history and of the archives before it, as far as they are here.
 func (s *Store) histories(ctx context.Context, commit plan.OID) ([]string, error) {
 	archives, err := s.Archives(ctx, commit)
 	if err != nil {

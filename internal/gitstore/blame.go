@@ -138,8 +138,7 @@ func (s *Store) Said(ctx context.Context, commits []plan.OID) (map[plan.OID]Said
 	return said, nil
 }
 
-// Brings reads the versions that a message names: in its trailers, or anywhere, since a squash indents them. Names
-// prove nothing.
+// Brings reads the versions that a message names, anywhere, since a squash indents them. It proves nothing.
 func Brings(message string) []Brought {
 	var list []Brought
 	var now Brought

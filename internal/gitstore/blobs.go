@@ -26,8 +26,7 @@ var streaming = []string{
 	"cat-file", "--batch", "--buffer",
 }
 
-// eachBlob passes the content of each blob to fn, in any order. An error from fn stops it, and so does a missing blob,
-// with fs.ErrNotExist.
+// eachBlob passes each blob to fn, in any order. It stops at an error of fn's and at a missing blob.
 func (s *Store) eachBlob(ctx context.Context, oids []plan.OID,
 	fn func(i int, size int64, content io.Reader) error) error {
 	var packed []int

@@ -72,8 +72,7 @@ func (b *Batch) describe(ctx context.Context, path string, tree plan.OID, files 
 	return nil
 }
 
-// ApplyChange applies a version that changes the repository to a tree. The result has the tree's own content at each
-// conflict.
+// ApplyChange applies a version to a tree. The result has the tree's own content at each conflict.
 func (b *Batch) ApplyChange(ctx context.Context, version, to plan.OID) (plan.OID, []threeway.Conflict, error) {
 	before, after, err := b.changeSides(ctx, version)
 	if err != nil {
@@ -82,8 +81,7 @@ func (b *Batch) ApplyChange(ctx context.Context, version, to plan.OID) (plan.OID
 	return threeway.Merge(ctx, &treeObjects{b}, before, to, after)
 }
 
-// RevertChange takes a version that changes the repository back out of a tree. The result has the tree's own content at
-// each conflict.
+// RevertChange takes a version out of a tree, as ApplyChange puts it in.
 func (b *Batch) RevertChange(ctx context.Context, version, from plan.OID) (plan.OID, []threeway.Conflict, error) {
 	before, after, err := b.changeSides(ctx, version)
 	if err != nil {
@@ -146,8 +144,7 @@ func (b *Batch) PartOfChange(ctx context.Context, version plan.OID, keep func(pa
 	return part("", version)
 }
 
-// ChangeSides returns the two trees of a version that changes the repository: the changed paths as they were, and as
-// they are.
+// ChangeSides returns the two trees of a version: the paths that it changes, as they were and as they are.
 func (s *Store) ChangeSides(ctx context.Context, version plan.OID) (before, after plan.OID, err error) {
 	before, after, err = s.NewBatch().changeSides(ctx, version)
 	return cmp.Or(before, EmptyTree), cmp.Or(after, EmptyTree), err

@@ -46,8 +46,7 @@ func startChild(dir string, args ...string) (*child, error) {
 	return c, nil
 }
 
-// lasting is a child that resolves refs and serves until somebody drops it. It is good as long as packed-refs is the
-// file that it found.
+// lasting is a child that resolves refs and serves as long as packed-refs is the file that it found.
 type lasting struct {
 	s  *Store
 	mu sync.Mutex
@@ -101,8 +100,7 @@ func lstat(name string) os.FileInfo {
 	return st
 }
 
-// stop ends the child. Git ends when its input closes; the signals are for one that hangs. Killing leaves lock files
-// behind, so it is the last resort.
+// stop ends the child, which ends when its input does. Killing one that hangs leaves its lock files.
 func (c *child) stop() {
 	c.in.Close()
 	go func() {

@@ -73,6 +73,12 @@ func describe(t reflect.Type, outer []reflect.Type) string {
 // encode appends v to b. It fails on types that the form does not cover.
 func encode(b []byte, v reflect.Value) ([]byte, error) {
 	switch v.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+		if v.IsNil() {
+			return append(b, 0), nil
+		}
+	}
+	switch v.Kind() {
 	case reflect.String:
 		b = binary.AppendUvarint(b, uint64(v.Len()))
 		return append(b, v.String()...), nil
@@ -87,14 +93,6 @@ func encode(b []byte, v reflect.Value) ([]byte, error) {
 		return append(b, 0), nil
 	case reflect.Struct:
 		return encodeStruct(b, v)
-	}
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-		if v.IsNil() {
-			return append(b, 0), nil
-		}
-	}
-	switch v.Kind() {
 	case reflect.Pointer:
 		return encode(append(b, 1), v.Elem())
 	case reflect.Slice:

@@ -21,8 +21,7 @@ type addition struct {
 	below map[string]*addition
 }
 
-// writeChange adds to the batch the tree with the change applied and returns its id. It reads and writes only the trees
-// on the way to new paths.
+// writeChange adds the tree with the change applied; it reads and writes only trees on the way there.
 func (s *Store) writeChange(ctx context.Context, b *Batch, tree plan.OID, change plan.Change) (plan.OID, error) {
 	top := &addition{}
 	for i := range change.Add {

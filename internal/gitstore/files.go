@@ -198,8 +198,7 @@ func entriesOf(infos []FileInfo) []TreeEntry {
 	return entries
 }
 
-// AddTreeOf adds the nested trees of a flat list of files and returns the top tree's id. The blobs must exist or belong
-// to the batch.
+// AddTreeOf adds the nested trees of a list of files, whose blobs are there, and returns the top one.
 func (b *Batch) AddTreeOf(entries []TreeEntry) (plan.OID, error) {
 	var here []rawEntry
 	below := map[string][]TreeEntry{}

@@ -118,8 +118,7 @@ type Lands struct {
 	Review string
 }
 
-// LandingMessage is the message of a commit that brings versions to a branch. Nothing in the body can be taken for the
-// lines that name them.
+// LandingMessage is the message of a commit that brings versions. No text in it can name others.
 func LandingMessage(subject, body string, brought []Lands) string {
 	message := plain.Line(subject) + "\n\n"
 	if body = quoteTrailers(strings.TrimSpace(plain.Text(body))); body != "" {
@@ -132,8 +131,7 @@ func LandingMessage(subject, body string, brought []Lands) string {
 	return message
 }
 
-// quoteTrailers marks the lines of a text that begin as ours do, wherever a squash or a quotation moves them, and the
-// lines at which git am ends a message.
+// quoteTrailers marks lines that begin as ours do, wherever a squash moves them, and those that end git am.
 func quoteTrailers(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

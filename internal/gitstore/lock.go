@@ -40,8 +40,7 @@ func (s *Store) lockPlan(ctx context.Context, id plan.ID) (unlock func(), err er
 	}, nil
 }
 
-// LockWorktree serializes changes to something next to this worktree, under a name. The lock ends with its process,
-// however that ends.
+// LockWorktree serializes changes to something next to this worktree. The lock ends with its process.
 func (s *Store) LockWorktree(ctx context.Context, name string) (unlock func(), err error) {
 	file, err := s.lockFile(ctx, filepath.Join(s.gitDir, "wf", "lock", "worktree"), name)
 	if err != nil {

@@ -21,8 +21,7 @@ const (
 // lockPatience is how long we wait for a lock before telling the user.
 const lockPatience = time.Second
 
-// lockWatch watches the lock files that may block a ref update. Git never removes the lock of a killed process; a plan
-// must go on without a person to do it.
+// lockWatch watches the lock files that may block a ref update; killed gits leave theirs behind.
 type lockWatch struct {
 	store  *Store
 	limits map[string]time.Duration
@@ -37,8 +36,7 @@ type sighting struct {
 	told    bool // the user knows that we wait for it
 }
 
-// refLocks watches what git locks for the changes. Git writes packed-refs.new under packed-refs.lock; a stale one
-// blocks as much.
+// refLocks watches what git locks for the changes; packed-refs.new blocks as much as packed-refs.lock.
 func (s *Store) refLocks(changes []refChange) *lockWatch {
 	w := &lockWatch{s, map[string]time.Duration{}, map[string]sighting{}}
 	for _, c := range changes {
@@ -50,8 +48,7 @@ func (s *Store) refLocks(changes []refChange) *lockWatch {
 	return w
 }
 
-// held removes stale lock files. It reports whether to keep trying: it removed one, or one is unchanged since the last
-// look.
+// held removes stale lock files, and reports whether one went or is still the same: then keep trying.
 func (w *lockWatch) held(ctx context.Context) bool {
 	held := false
 	for path, limit := range w.limits {
@@ -84,8 +81,7 @@ func (w *lockWatch) held(ctx context.Context) bool {
 	return held
 }
 
-// remove removes a lock file unless it has been replaced: another process may have removed the stale one and made its
-// own.
+// remove removes a lock file, unless another process has made its own in its place.
 func (w *lockWatch) remove(ctx context.Context, path string, old os.FileInfo) {
 	dir := filepath.Join(w.store.commonDir, "wf", "lock")
 	if os.MkdirAll(dir, 0o777) != nil {

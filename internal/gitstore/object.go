@@ -30,8 +30,7 @@ type writing struct {
 	err       error
 }
 
-// loose is one object of a batch. The batch keeps its content, or its source, until it is done: a concurrent gc may
-// delete an object that nothing names yet.
+// loose is one object of a batch, which keeps what it is made of: a gc may delete what nothing names yet.
 type loose struct {
 	oid    plan.OID
 	kind   plumbing.ObjectType
@@ -42,8 +41,7 @@ type loose struct {
 	placed bool // the file has its name
 }
 
-// Batch is a set of objects that are written and flushed together, before an event names them. Use it from one
-// goroutine.
+// Batch is a set of objects that are written together before an event names them. It is for one goroutine.
 type Batch struct {
 	s     *Store
 	byOID map[plan.OID]*loose

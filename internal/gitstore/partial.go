@@ -29,8 +29,7 @@ type partial struct {
 	read map[plan.OID]bool // trees whose documents are here
 }
 
-// promisors returns the remotes that keep objects for this clone. For a clone that was never partial, a look at the
-// packs is enough.
+// promisors returns the remotes that keep objects for this clone. The packs tell one that was never partial.
 func (s *Store) promisors(ctx context.Context) []string {
 	p := &s.partial
 	p.once.Do(func() {
@@ -87,6 +86,26 @@ func (s *Store) Prefetch(ctx context.Context, oids []plan.OID) error {
 		here[oid] = true
 	}
 	return s.fetchObjects(ctx, slices.DeleteFunc(namesOf(oids), func(oid string) bool { return here[oid] }))
+}
+
+// PrefetchFiles makes sure that a partial clone has the files that the selected commits have at some paths.
+func (s *Store) PrefetchFiles(ctx context.Context, revs []string, paths ...string) error {
+	if !s.Partial(ctx) {
+		return nil
+	}
+	out, err := runGit(ctx, Invocation{Dir: s.dir, Args: slices.Concat([]string{
+		"--no-literal-pathspecs", "rev-list", "--objects", "--no-object-names", "--missing=print",
+	}, revs, []string{"--"}, paths)})
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for line := range strings.Lines(string(out)) {
+		if oid, ok := strings.CutPrefix(strings.TrimSpace(line), "?"); ok {
+			missing = append(missing, oid)
+		}
+	}
+	return s.fetchObjects(ctx, missing)
 }
 
 // prefetchDocuments makes sure that all documents of a plan's tree are here. A reader of one soon reads more, and they
@@ -173,8 +192,7 @@ func (s *Store) absentError(err error) error {
 	}
 }
 
-// explain checks, after git failed in a partial clone, whether any of its remotes answers. Git's own error would only
-// mention a pipe that hung up.
+// explain checks, after git failed in a partial clone, whether any of its remotes answers.
 func (s *Store) explain(ctx context.Context, err error) error {
 	const fatal, wrongUsage = 128, 129
 	code := exitCode(err)

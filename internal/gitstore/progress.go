@@ -24,8 +24,7 @@ func (s Step) Fraction() float64 {
 
 type progressKey struct{}
 
-// WithProgress makes work under the context report its progress to fn repeatedly. The working goroutine calls fn, so fn
-// must be quick.
+// WithProgress makes work under the context report its progress to fn, which must be quick.
 func WithProgress(ctx context.Context, fn func(Step)) context.Context {
 	return context.WithValue(ctx, progressKey{}, fn)
 }

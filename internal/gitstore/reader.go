@@ -35,8 +35,7 @@ func (o object) want(kind, name string) error {
 	return fmt.Errorf("%s is a %s, not a %s", name, o.Kind, kind)
 }
 
-// many is the number of requests from which a separate child pays off: without anyone waiting for single answers, git
-// writes them in large pieces.
+// many is the number of requests from which a child of their own pays off, which writes in large pieces.
 const many = 400
 
 // reader asks one long-lived `git cat-file --batch` for objects and for the tips of refs.
@@ -45,8 +44,7 @@ type reader struct {
 	buf []byte
 }
 
-// each asks for all names at once and calls fn with each answer, in order. A name is an object id, a full ref or
-// anything else that git resolves.
+// each asks for all names, which git resolves, at once, and calls fn with each answer, in order.
 func (r *reader) each(ctx context.Context, names []string, fn func(i int, o object) error) error {
 	for _, n := range names {
 		if n == "" || strings.ContainsAny(n, "\n\r\x00") {

@@ -58,8 +58,7 @@ func (s *Store) RecordedBy(ctx context.Context, snap *Snapshot, reviews []Review
 	return found, nil
 }
 
-// reviewEvents lists, by task, the commits in the history up to one commit, archives included, that claim to have
-// recorded a review. Merges are no events.
+// reviewEvents lists, by task, the commits up to one, archives included, that claim to record a review.
 func (s *Store) reviewEvents(ctx context.Context, tip plan.OID) (map[plan.TaskID][]LogEntry, error) {
 	histories, err := s.histories(ctx, tip)
 	if err != nil {

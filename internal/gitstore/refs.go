@@ -328,8 +328,7 @@ func (s *Store) writePointer(ctx context.Context, name string, args ...string) (
 	}
 }
 
-// ClearActive leaves this worktree without an active plan, if the given plan is active; it is the
-// former one then.
+// ClearActive leaves this worktree without an active plan if it is this one, which becomes the former one.
 func (s *Store) ClearActive(ctx context.Context, id plan.ID) error {
 	active, err := s.Active(ctx)
 	if errors.Is(err, ErrNoActive) || err == nil && active != id {
@@ -395,8 +394,7 @@ func (s *Store) RemoteHas(ctx context.Context, remote string, id plan.ID, commit
 	return s.remoteHolds(ctx, id, tip, commit)
 }
 
-// remoteHolds reports whether a plan at a tip may contain a commit or, after a prune in between, all of the plan that
-// is here.
+// remoteHolds reports whether a plan at a tip may contain a commit or, after a prune, all that is here of it.
 func (s *Store) remoteHolds(ctx context.Context, id plan.ID, tip, commit plan.OID) (bool, error) {
 	if tip == "" {
 		return false, nil

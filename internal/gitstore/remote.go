@@ -49,8 +49,7 @@ func (s *Store) RemoteRef(ctx context.Context, remote, ref string) (plan.OID, er
 	return "", err
 }
 
-// RemoteTip asks a remote for the tip of a branch and fetches it if it is not here; "" if the remote has no such
-// branch.
+// RemoteTip asks a remote for the tip of a branch, "" if there is none, and fetches it if it is not here.
 func (s *Store) RemoteTip(ctx context.Context, remote, branch string) (plan.OID, error) {
 	ref := "refs/heads/" + branch
 	tip, err := s.RemoteRef(ctx, remote, ref)

@@ -15,8 +15,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// gitEnv extends the environment of every git: messages in one language, and objects as they are, without replace refs
-// or grafts.
+// gitEnv is the environment of every git: messages in one language, and objects as they are.
 var gitEnv = []string{"LC_ALL=C", "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=" + os.DevNull + "/none"}
 
 // patience is how long an interrupted git may take to remove its lock files.
@@ -43,8 +42,7 @@ func subcommand(args []string) string {
 	return ""
 }
 
-// Git runs git with the arguments in the Store's directory and returns its trimmed output. The error is a *GitError if
-// git ran and failed.
+// Git runs git in the Store's directory and returns its trimmed output. A failure of git's is a *GitError.
 func (s *Store) Git(ctx context.Context, args ...string) (string, error) {
 	out, err := s.GitIn(ctx, Invocation{Args: args})
 	return strings.TrimSpace(string(out)), err

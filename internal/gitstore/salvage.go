@@ -105,8 +105,7 @@ func (s *Store) heldBy(ctx context.Context, ref string) (oid plan.OID, exists bo
 	return "", err == nil && st.Mode().IsRegular(), nil
 }
 
-// formerTips are other commits from which to recover a ref's history: those of its reflog, newest first, then the
-// remote-tracking refs.
+// formerTips are other commits to recover a ref from: its reflog's, newest first, then the fetched ones.
 func (s *Store) formerTips(ctx context.Context, ref string) ([]plan.OID, error) {
 	const most = 1000
 	var tips []plan.OID
@@ -226,8 +225,7 @@ func (v *salvage) addBad(oid plan.OID) {
 	}
 }
 
-// chain reads commits from a tip to the beginning of the history, newest first. If one can't be read, all after it are
-// unsound.
+// chain reads commits from a tip back to the first, or to one that can't be read, which makes all unsound.
 func (v *salvage) chain(ctx context.Context, tip plan.OID) (commits []plan.OID, err error) {
 	for next := tip; next != ""; {
 		var parent plan.OID

@@ -118,8 +118,7 @@ func trailer(c plan.Change, key string) string {
 	return ""
 }
 
-// demands is the policy's current document. Each approval asks for it, so demands reads only the document, and only
-// once.
+// demands is the policy's current document. It is read once: each approval asks for it.
 func (s *Store) demands(ctx context.Context) (*policy.Policy, error) {
 	c, err := s.lookCommit(ctx, PolicyRef)
 	if errors.Is(err, ErrNoPlan) {

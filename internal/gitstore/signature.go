@@ -50,8 +50,7 @@ func (s *Store) Signatures(ctx context.Context, keys []policy.Key, commits []pla
 	return found, s.checkSignatures(ctx, ring, ask, found)
 }
 
-// withSignature returns the commits that have a signature, whatever its worth, and records the others as unsigned
-// without asking git.
+// withSignature returns the commits that have a signature; the others are unsigned, without asking git.
 func (s *Store) withSignature(ctx context.Context, commits []plan.OID, found map[plan.OID]Signature) (signed []plan.OID,
 	err error) {
 	if len(commits) == 0 {

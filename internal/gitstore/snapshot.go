@@ -37,8 +37,7 @@ type Snapshot struct {
 	state   atomic.Pointer[plan.State]
 }
 
-// State is derived from the snapshot's records alone, without the claims. It is derived once and shared; don't change
-// it.
+// State is derived once, from the records alone, without the claims. It is shared; don't change it.
 func (s *Snapshot) State() *plan.State {
 	s.once.Do(func() {
 		if s.from == nil {

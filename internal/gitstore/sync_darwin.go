@@ -9,8 +9,7 @@ import (
 // startWriteOut does nothing: the system has no call for it.
 func startWriteOut(*os.File) {}
 
-// writeOut hands the file's data to the disk, which may keep it in its cache: flushing that is slow, and one flush is
-// enough.
+// writeOut hands the file's data to the disk, perhaps only to its cache: one flush of that is enough.
 func writeOut(f *os.File) error { return unix.Fsync(int(f.Fd())) }
 
 // flushingIn: the journals of APFS and HFS+ keep the order of what was written out.

@@ -107,8 +107,7 @@ func (s *Store) tree(ctx context.Context, oid plan.OID) ([]rawEntry, error) {
 	return entries, nil
 }
 
-// treeCache holds trees that were just written or read: the next event nearly always needs them. Don't change its
-// entries.
+// treeCache holds trees that were just written or read, for the next event. Don't change its entries.
 type treeCache struct {
 	mu    sync.Mutex
 	trees map[plan.OID][]rawEntry

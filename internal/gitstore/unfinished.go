@@ -116,8 +116,7 @@ func (m *move) changed(ctx context.Context) (all []changedFile, err error) {
 	return all, err
 }
 
-// takeBack restores the files and index entries of a commit where git has put those of another. It
-// reports whether there were any.
+// takeBack restores files and index entries where git has put another commit's, and says if there were any.
 func (m *move) takeBack(ctx context.Context, changed []changedFile) (any bool, err error) {
 	var back, made []string
 	for _, f := range changed {
@@ -155,8 +154,7 @@ func (m *move) takeBack(ctx context.Context, changed []changedFile) (any bool, e
 	return true, err
 }
 
-// written reports whether a file is what git writes for a commit on the way there: all of it, its beginning, or nothing
-// where there was a file before.
+// written reports whether a file is, as far as it goes, what git writes for a commit on the way there.
 func (m *move) written(ctx context.Context, f changedFile) (bool, error) {
 	name := m.file(f.path)
 	info, err := os.Lstat(name)

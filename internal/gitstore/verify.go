@@ -92,8 +92,7 @@ type scanned struct {
 	bad  bool // missing, unreadable, or another object than its name says
 }
 
-// mostData bounds the commits and trees held whole in memory, in bytes. A larger one is read and compared, but counts
-// as bad: nothing of ours is so large.
+// mostData bounds commits and trees held in memory, in bytes. A larger one, which is not ours, is bad.
 const mostData = 64 << 20
 
 // scan reads objects by id and passes each finding to fn. If git dies of one, another git starts after it; so that this
@@ -198,8 +197,7 @@ func (s *Store) Sizes(ctx context.Context, oids []plan.OID) (map[plan.OID]int64,
 	return sizes, nil
 }
 
-// Unreachable asks the remotes of a partial clone whether they answer. It names the last one asked; the error is nil if
-// one answered.
+// Unreachable asks a partial clone's remotes until one answers. It names the last one, and its error.
 func (s *Store) Unreachable(ctx context.Context) (remote string, err error) {
 	for _, remote = range s.promisors(ctx) {
 		_, err = runGit(ctx, Invocation{Dir: s.dir, Args: []string{"ls-remote", "--quiet", "--end-of-options", remote,

@@ -28,8 +28,7 @@ func (s *Store) EachRawTree(ctx context.Context, names []string,
 	})
 }
 
-// MergeFile merges what three trees have at one path, as threeway.MergeEntry says. Content that the merge makes is in
-// the batch.
+// MergeFile is threeway.MergeEntry. What it makes is in the batch.
 func (b *Batch) MergeFile(ctx context.Context, base, ours, theirs threeway.Entry) (threeway.Entry, threeway.Why,
 	error) {
 	return threeway.MergeEntry(ctx, &treeObjects{b}, base, ours, theirs)

@@ -20,8 +20,7 @@ func Check(pattern string) error {
 	return nil
 }
 
-// Match reports whether a pattern matches a path, both with slashes and without a slash at the end. A pattern that
-// Check refuses may match nothing.
+// Match reports whether a pattern, which Check lets pass, matches a path without a slash at the end.
 func Match(pattern, path string) bool {
 	return doublestar.MatchUnvalidated(literalBraces(pattern), path)
 }

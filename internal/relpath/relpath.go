@@ -34,8 +34,7 @@ func (e *Error) Error() string { return fmt.Sprintf("path %s: %s", plain.Quote(e
 // path that comes from a plan, an agent or a server passes through here.
 func Check(p string) error { return CheckBy(p, checkComponent) }
 
-// CheckPattern is Check for the globs of a deliverable_spec: * ? and [...] match within one component, ** alone in
-// a component matches any number of them.
+// CheckPattern is Check for globs: * ? and [...] match in one component, ** matches any number of them.
 func CheckPattern(p string) error { return CheckBy(p, checkPatternComponent) }
 
 // IsPattern reports whether a file of a deliverable_spec is a glob.

@@ -20,8 +20,7 @@ type Mask struct{ values []string }
 // where a line was cut.
 const shortestSecret = 8
 
-// NewMask knows the values of the environment's variables whose names end as those of keys do, and of the variables
-// named.
+// NewMask knows the values of the variables named, and of those whose names end as those of keys do.
 func NewMask(environ []string, names ...string) Mask {
 	var m Mask
 	for _, kv := range environ {
@@ -43,13 +42,9 @@ func (m Mask) Longest() int {
 }
 
 func secretName(name string) bool {
-	name = strings.ToUpper(name)
-	for _, end := range settings.marks {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(settings.marks, func(end string) bool {
+		return strings.HasSuffix(strings.ToUpper(name), end)
+	})
 }
 
 // A secretForm is what secrets of one kind look like. Each of them contains one of the marks. Looking for those first

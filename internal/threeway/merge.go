@@ -130,8 +130,7 @@ func (m *merging) file(ctx context.Context, path string, base, ours, theirs Entr
 	return merged, nil
 }
 
-// MergeEntry merges what three trees have at one path; an entry without an id is nothing. It returns our side, and why,
-// at a conflict.
+// MergeEntry merges what three trees have at a path, which may be nothing; at a conflict ours, and why.
 func MergeEntry(ctx context.Context, o Objects, base, ours, theirs Entry) (Entry, Why, error) {
 	switch {
 	case base.same(theirs) || ours.same(theirs):
@@ -148,8 +147,7 @@ func MergeEntry(ctx context.Context, o Objects, base, ours, theirs Entry) (Entry
 	return ours, Kinds, nil
 }
 
-// lines merges three regular files. Their modes are merged like their content: with two modes there is never a
-// conflict.
+// lines merges three regular files, and their modes like their content, where no two conflict.
 func lines(ctx context.Context, o Objects, base, ours, theirs Entry) (Entry, Why, error) {
 	merged := ours
 	if base.Mode == ours.Mode {

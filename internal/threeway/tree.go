@@ -53,13 +53,6 @@ type node struct {
 	dir  plan.OID // "" if there is none
 }
 
-func nodeOf(e Entry) node {
-	if e.Mode == Dir {
-		return node{dir: e.OID}
-	}
-	return node{file: e}
-}
-
 // read returns a directory's nodes by name; none for "".
 func read(ctx context.Context, o Objects, dir plan.OID) (map[string]node, error) {
 	if dir == "" {
@@ -68,7 +61,11 @@ func read(ctx context.Context, o Objects, dir plan.OID) (map[string]node, error)
 	entries, err := o.Tree(ctx, dir)
 	nodes := make(map[string]node, len(entries))
 	for _, e := range entries {
-		nodes[e.Name] = nodeOf(e)
+		if e.Mode == Dir {
+			nodes[e.Name] = node{dir: e.OID}
+		} else {
+			nodes[e.Name] = node{file: e}
+		}
 	}
 	return nodes, err
 }
