@@ -64,9 +64,8 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 	return nil
 }
 
-// badClaim reports a ref for claims that holds no claim. Such a ref counts as a claim that expired long
-// ago. The fix deletes it only if it holds a blob: a commit or a tree may be somebody's work, so a
-// person decides.
+// badClaim reports a claim's ref that holds none, and counts as expired. The fix deletes only a blob: a commit or a
+// tree may be somebody's work.
 func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
 	f := s.report("bad-claim", r.name, deleteCommand(r.name, r.oid), "holds no claim, and counts as expired: %s", why)
 	f.PlanID = id

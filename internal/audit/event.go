@@ -81,9 +81,8 @@ func (a *auditor) followTo(s *step) error {
 	return nil
 }
 
-// checkEvent checks that a commit is what its trailers say: one event of a known kind that adds what
-// such an event adds, and changes plan.json as it should. Every event is judged here, wherever it comes
-// from.
+// checkEvent checks that a commit, wherever it comes from, is what its trailers say: one event of a known kind that
+// adds what such an event adds, and changes plan.json as it should.
 func (a *auditor) checkEvent(s *step) error {
 	kind := s.trailers["Wf-Event"]
 	bad := func(code, format string, args ...any) {

@@ -17,9 +17,8 @@ import (
 	"gitwf/internal/plandoc"
 )
 
-// checkRejudged says why the review in the event of a waiver does not follow from the engine's last review of that
-// version and the waiver; "" if it does, or if there is none. Without this, a waiver would be a way to approve
-// anything in the engine's name.
+// checkRejudged says why a waiver's event has a review that does not follow from the engine's last one and the waiver;
+// "" if it does. Else a waiver would be a way to approve anything in the engine's name.
 func (a *auditor) checkRejudged(s *step) (why string, err error) {
 	var review, waiver change
 	for _, c := range s.changes {

@@ -85,9 +85,8 @@ func (a *auditor) history(revs ...string) error {
 	return nil
 }
 
-// eachStep reads what git log prints. A name can hold anything but a NUL, so only the order of the
-// fields tells what each one is: six for a commit, then two for each path. A field that begins with a
-// colon is no id.
+// eachStep reads what git log prints. A name can hold anything but a NUL, so the order of the fields tells what each
+// is: six for a commit, then two for each path. A field that begins with a colon is no id.
 func eachStep(out *bufio.Reader, fn func(*step) error) error {
 	var s *step
 	for {

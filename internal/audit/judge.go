@@ -39,9 +39,8 @@ func (a *auditor) remember(s *step, kind string) {
 	}
 }
 
-// checkDocument says why a document can't be the record that it claims to be; "" if it can. A record
-// that a prune brought, or that lies beyond the end of a shallow clone, is checked against the plan as
-// it is now.
+// checkDocument says why a document can't be the record that it claims to be; "" if it can. What a prune brought, or
+// what lies beyond the end of a shallow clone, is checked against the plan as it is now.
 func (a *auditor) checkDocument(d document, data []byte, entries []gitstore.TreeEntry) string {
 	if version := d.kind.About(strings.TrimPrefix(d.name, d.kind.Dir+"/")); version > 0 && d.task != "" {
 		if _, ok := a.snap.Records.Of(d.task).Version(version); !ok {

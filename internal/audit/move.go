@@ -103,9 +103,8 @@ type soundTips struct {
 	Tips  []plan.OID
 }
 
-// Sound audits the part of a plan's history up to a commit that nobody has audited here before. It
-// fails with an *UnsoundError for everything that Move finds, except for what a newer program wrote:
-// that is kept and has no effect.
+// Sound audits the part of a plan's history up to a commit that nobody has audited here before. It fails with an
+// *UnsoundError for all that Move finds, but for what a newer program wrote, which has no effect.
 func Sound(ctx context.Context, store *gitstore.Store, id plan.ID, tip plan.OID) error {
 	const most = 8 // a plan has few tips: here, and as fetched
 	rules := plan.Setting{}.Rules()

@@ -12,10 +12,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A prune begins a history anew, with a commit without parents whose tree says which history it
-// continues. If that history is here, the tree must be exactly what a prune of it makes. If it was
-// given up or never fetched, nothing can be said about it: a plan that is new here then begins with the
-// prune, and a ref does not move across it.
+// A prune begins a history anew: its tree says which one it continues, and must be exactly what a prune of that makes.
+// If that history is not here, a plan that is new here begins with the prune, and a ref does not move across it.
 
 // continues reports whether a history continues, across one or several prunes, one that holds old.
 func (a *auditor) continues(old, next plan.OID) (bool, error) {

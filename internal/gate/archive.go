@@ -10,9 +10,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A prune removes from a plan's history the commits that older manifests cite. The archive proves them while it is
-// here. If it was given up or never fetched, nothing does: the gate then refuses such a bundle when a change touches
-// it.
+// A prune removes from a plan's history the commits that older manifests cite; its archive proves them. Where that
+// is not here, nothing does, and the gate refuses such a bundle when a change touches it.
 
 // What a Bundle says about its plan's archive.
 const (

@@ -11,9 +11,8 @@ import (
 	"gitwf/internal/threeway"
 )
 
-// A merge merges the protected parts of its parents, and their ledgers. git's own merge is not asked: its renames reach
-// outside of what is protected. Where the parts conflict, or tasks are disputed, one side's content stands, and the
-// other side's share lands on it again.
+// A merge merges the protected parts of its parents, and their ledgers; git's own renames reach outside of those.
+// Where the sides are at odds one side's content stands, and the other side's share lands on it again.
 
 // side is a parent of a merge: a commit, or the commits of which earlier folds of an octopus are made.
 type side struct {

@@ -83,9 +83,8 @@ func (e *edit) move(from, to string, old, next threeway.Entry) {
 
 const whyConflict = "conflicts with what is there"
 
-// apply applies turns to a state: a path that has its old entry gets the new one, one that has the new one keeps it,
-// and all else is merged. A path that landed changes have moved is followed. It returns the new state and what changed,
-// or why the turns do not apply.
+// apply applies turns to a state, path by path: what is there already stays, all else is merged, and what landed
+// changes have moved is followed. It returns the new state and what changed, or why the turns do not apply.
 func (c *code) apply(ctx context.Context, s *state, turns map[string]turn, own, moved map[string]string,
 	needs func(string) bool) (next *state, effect map[string]turn, why string, err error) {
 	e := &edit{code: c, ctx: ctx, on: s, made: map[string]threeway.Entry{}}
@@ -649,9 +648,8 @@ func (c *code) containsHere(ctx context.Context, tip, commit plan.OID) (bool, er
 	return c.contains(ctx, tip, commit)
 }
 
-// builtOn reports whether a version was made on a tree that has another version of its task, by content: the version
-// lands where its base never was. Where that tree is not here the version itself says what it had at the paths that it
-// changes.
+// builtOn reports whether a version was made on a tree that has another version of its task, by content. Where that
+// tree is not here the version itself says what it had at the paths that it changes.
 func (c *code) builtOn(ctx context.Context, ch, other *change) (bool, error) {
 	s := &state{now: map[string]threeway.Entry{}}
 	if ch.base.Tree != "" {

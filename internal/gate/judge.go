@@ -178,8 +178,9 @@ func (g *Gate) malformed(t tree, flaws []flaw, r *Report) {
 	for _, flaw := range flaws {
 		f := Finding{
 			Code: "malformed-tree", Commit: t.commit, Path: cmp.Or(flaw.path, "."),
-			Message: "an entry of a malformed tree: it " + flaw.why + ", and programs don't agree what such a tree holds",
-			Hint:    "git fsck names the tree; git commit makes a sound one of what is checked out",
+			Message: "an entry of a malformed tree: it " + flaw.why +
+				", and programs don't agree what such a tree holds",
+			Hint: "git fsck names the tree; git commit makes a sound one of what is checked out",
 		}
 		if !slices.Contains(r.Findings, f) { // the judges of bundles and of code may both see it
 			r.Findings = append(r.Findings, f)

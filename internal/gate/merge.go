@@ -7,10 +7,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// judgeMerge judges the paths in which a merge differs from a parent. A proven bundle may come from any parent. Every
-// other path must be what merging the sides yields: the version of one side, where the other side left it unchanged. A
-// merge that drops a bundle, takes half of it from each side or brings back what one side removed did more than merge,
-// and is judged for that.
+// judgeMerge judges the paths in which a merge differs from a parent. A proven bundle may come from any parent; every
+// other path must be what merging the sides yields, or the merge did more, and is judged for that.
 func (g *Gate) judgeMerge(ctx context.Context, t tree, l logged, r *Report) error {
 	changes := union(l.diffs)
 	if len(changes) == 0 {

@@ -11,9 +11,9 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Lacking returns the command that pushes the plans which the remote lacks and on which the bundles and changes of a push
-// rest: nobody could prove them there. It is "" if the remote has them, or a state of them that is not here. git can't
-// add a ref to a push that is under way. pushed is what git tells its pre-push hook.
+// Lacking returns the command that pushes the plans on which the bundles and changes of a push rest and which the
+// remote lacks: nobody could prove them there. It is "" if the remote has them, or a state of them that is not here.
+// git can't add a ref to a push that is under way. pushed is what git tells its pre-push hook.
 func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (command string, err error) {
 	asked := map[plan.ID]bool{}
 	var missing []string

@@ -291,10 +291,9 @@ func (c *bundleCase) wayOut(now *plan.State, item export.Item) string {
 	return hint
 }
 
-// overturned finds the bundle's versions that the plan has rejected since, according to every history known here, and
-// reports whether the plan has approved anything newer. A commit is judged by what was approved when it was made. So an
-// overturned version is refused where a tip that lands still has it, whichever commit brought it; in between it is only
-// reported.
+// overturned finds the bundle's versions that any history known here has rejected since, and reports whether the plan
+// has approved anything newer. A commit is judged by what was approved when it was made: an overturned version is
+// refused where a tip that lands still has it, and in between only reported.
 func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bool, err error) {
 	tips, err := c.gate.tipsOf(ctx, c.planID())
 	if err != nil {

@@ -100,9 +100,8 @@ func (g *Gate) known(ctx context.Context, m Move, server bool) ([]string, error)
 	return revs, nil
 }
 
-// setShared sets aside findings in selected commits that a remote-tracking branch has: they have landed for everybody,
-// and refusing them here would only cut this clone off (design.md, section 6). A push to another place, or a server
-// that takes one, judges them all the same.
+// setShared sets aside findings in commits that a remote-tracking branch has: they have landed for everybody, and to
+// refuse them here would only cut this clone off. A push elsewhere, or a server, judges them all the same.
 func (g *Gate) setShared(ctx context.Context, r *Report, revs ...string) error {
 	if r.OK() {
 		return nil

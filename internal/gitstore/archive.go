@@ -105,9 +105,8 @@ func (a *appending) buildTree(ctx context.Context, tip commitInfo, change plan.C
 	return tree, tip.oid, err
 }
 
-// archiveChanges moves the archive's ref to a commit that reaches the history up to the tip and the existing
-// archive. It moves before the plan's ref because git may be killed between the two: nothing ever becomes
-// unreachable.
+// archiveChanges moves the archive's ref to a commit that reaches the history up to the tip and the old archive. It
+// moves first: git may be killed before the plan's ref moves, and nothing ever becomes unreachable.
 func (a *appending) archiveChanges(ctx context.Context, tip commitInfo) ([]refChange, error) {
 	ref := ArchiveRefName(a.id)
 	before, err := a.s.commit(ctx, ref)
@@ -127,8 +126,7 @@ func (a *appending) archiveChanges(ctx context.Context, tip commitInfo) ([]refCh
 }
 
 // GiveUp deletes the plan's archive here and returns its newest commit: what happened before the prune can't be
-// verified any more. The next gc frees the space, unless another ref still reaches the archive; GiveUp expires the
-// plan's reflog.
+// verified any more. It expires the plan's reflog, so the next gc frees what no other ref reaches.
 func (s *Store) GiveUp(ctx context.Context, id plan.ID) (plan.OID, error) {
 	ref, archive := RefName(id), ArchiveRefName(id)
 	tip, err := s.Ref(ctx, archive)

@@ -88,9 +88,8 @@ func (s *Store) pruneInto(ctx context.Context, b *Batch, doc plan.PruneDocument)
 	return p.write(ctx, b)
 }
 
-// Freed measures the objects, and their size on disk here, that only an archived (or about to be archived) history
-// reaches. It leaves out what branches and tags reach too. It counts what remote-tracking refs reach, although those
-// must be fetched anew before a gc frees it.
+// Freed measures the objects, and their size on disk, that only an archived history reaches, or one about to be.
+// Remote-tracking refs don't count, although they must be fetched anew before a gc frees what they reach.
 func (s *Store) Freed(ctx context.Context, doc plan.PruneDocument) (objects int, bytes int64, err error) {
 	b := s.NewBatch()
 	if _, err := s.pruneInto(ctx, b, doc); err != nil {

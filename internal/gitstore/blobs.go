@@ -106,9 +106,8 @@ type looseReader struct {
 // longestHeader exceeds the header of any object: kind, size in bytes and a NUL.
 const longestHeader = 32
 
-// read passes the content of the blob in a file to fn. It returns found = false if it can't open the file; git may then
-// find the object elsewhere. It checks the content against the object's id, so a copy never silently differs from what
-// was approved.
+// read passes the content of the blob in a file to fn; not found, git may have the object elsewhere. It checks the
+// content against the object's id, so a copy never silently differs from what was approved.
 func (l *looseReader) read(name string, oid plan.OID, fn func(size int64, content io.Reader) error) (found bool,
 	err error) {
 	f, err := os.Open(name)

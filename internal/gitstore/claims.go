@@ -256,9 +256,8 @@ func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task 
 	return err
 }
 
-// clearBroken removes what a power cut left of claims on a plan's tasks: empty refs, and refs to objects that are
-// missing or damaged. Git neither replaces nor deletes such a ref. Only the one-file-per-ref format can leave one half
-// written.
+// clearBroken removes what a power cut left of claims: empty refs, and refs to missing or damaged objects, which git
+// neither replaces nor deletes. Only the one-file-per-ref format can leave one half written.
 func (s *Store) clearBroken(ctx context.Context, id plan.ID) error {
 	dir := filepath.Join(s.commonDir, filepath.FromSlash(claimRefs), string(id))
 	files, err := os.ReadDir(dir)

@@ -17,9 +17,8 @@ import (
 	"gitwf/internal/threeway"
 )
 
-// Advance moves a branch forward from one commit to another, once for all commits between them, with the worktree that
-// has it checked out. It fails, and moves nothing, if the branch moved meanwhile, is being rebased or bisected, or if a
-// file that is not committed is in the way.
+// Advance moves a branch forward by any number of commits, with the worktree that has it checked out. It fails, and
+// moves nothing, if the branch moved meanwhile, is being rebased or bisected, or a file is in the way.
 func (s *Store) Advance(ctx context.Context, branch string, from, to plan.OID) error {
 	ref := "refs/heads/" + branch
 	if busy, err := s.busyBranch(ref, branch); err != nil || busy != "" {

@@ -13,9 +13,8 @@ import (
 	"gitwf/internal/shell"
 )
 
-// lockPlan queues the writers of one plan on this machine. The compare-and-swap of the ref keeps the history whole, not
-// this lock; the lock keeps writers from discarding each other's work. Goroutines queue within the process first, so
-// only one of them polls for the file.
+// lockPlan queues the writers of one plan on this machine, so that none discards another's work; what keeps the history
+// whole is the compare-and-swap of the ref. Only one goroutine of a process polls for the file.
 func (s *Store) lockPlan(ctx context.Context, id plan.ID) (unlock func(), err error) {
 	s.mu.Lock()
 	turn := s.turns[id]

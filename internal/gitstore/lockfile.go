@@ -10,9 +10,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// How long git may plausibly hold a lock file. It holds a ref's lock for one flush, and that of packed-refs while it
-// rewrites all refs. A slower git that is still alive loses only its transaction: without the file it can't update the
-// ref.
+// How long git may hold a lock file: a ref's for one flush, that of packed-refs while it rewrites all refs. A slower
+// git that is still alive loses only its transaction: without the file it can't update the ref.
 const (
 	refLockLimit    = 10 * time.Second
 	packedLockLimit = 30 * time.Second

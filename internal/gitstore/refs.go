@@ -145,11 +145,10 @@ func (u *refUpdater) warm() {
 	_ = u.begin()
 }
 
-// moveRefs makes all changes or none. Git's error text tells nothing: look finds out whether the changes were made, and
-// fails if they no longer can be. Otherwise the cause was passing: another git's lock, a gc that deleted the batches'
-// objects before the refs named them, or a packed-refs file replaced too quickly for git to notice. moveRefs then
-// retries: a few times in general, more often while a gc deletes objects, and on a lock file until it can tell that a
-// killed git left it.
+// moveRefs makes all changes or none. Git's error text tells nothing: look finds out whether they were made, and fails
+// if they no longer can be. Otherwise the cause was passing (a lock, a gc that deleted the objects, packed-refs
+// replaced too quickly for git to notice), and moveRefs retries: a few times, more often while a gc deletes objects,
+// and on a lock file until it can tell that a killed git left it.
 func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, changes []refChange,
 	look func(context.Context) (bool, error)) error {
 	const tries, mostLosses = 6, 200

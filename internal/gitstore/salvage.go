@@ -50,9 +50,8 @@ func (e *DamagedError) Exit() (int, string) {
 	return fault.ExitRefused, "git wf doctor, which shows the way back to what is sound"
 }
 
-// Salvage finds out how far the history of a ref can be read. It returns nil if nothing is damaged or the ref does not
-// exist. If no commit that the ref reaches is whole, Salvage tries the ref's reflog and the plan's remote-tracking
-// refs.
+// Salvage finds out how far the history of a ref can be read; nil if nothing is damaged or there is no such ref. If no
+// commit that the ref reaches is whole, it tries the ref's reflog and the plan's remote-tracking refs.
 func (s *Store) Salvage(ctx context.Context, ref string) (*Damage, error) {
 	held, exists, err := s.heldBy(ctx, ref)
 	if err != nil || !exists {

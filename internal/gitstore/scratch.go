@@ -14,9 +14,8 @@ import (
 const scratchPrefix = "git-wf-"
 
 // Scratch makes a temporary directory for work on this repository; release removes it. It lies outside the repository,
-// which git would otherwise find from inside. A note below wf/scratch names it, next to a file that its owner locks
-// while it lives. So we can tell the directories of killed processes, and touch no other repository's. Scratch first
-// removes this repository's dead ones.
+// which git would find from inside. A note below wf/scratch names it, beside a file that its owner locks while it
+// lives: so we know those of killed processes, which are removed first, and touch no other repository's.
 func (s *Store) Scratch(ctx context.Context) (dir string, release func(), err error) {
 	for _, dead := range s.DeadScratch() {
 		_ = s.RemoveScratch(dead) // the next run tries again

@@ -219,10 +219,9 @@ type commitInfo struct {
 	time      time.Time
 }
 
-// commit has git find a commit by a ref's name or its id. The long-lived reader may briefly remember an old packed-refs
-// file, so for a missing ref hasRef decides without such a cache; usually it is the policy's ref, and there is none. For
-// other names, commit asks once more with a new reader. If several gits repack at once, a reader may find its pack gone:
-// commit asks again for a ref that exists.
+// commit has git find a commit by a ref's name or its id. For a missing ref hasRef decides, since the long-lived reader
+// may remember an old packed-refs file; usually it is the policy's ref, and there is none. For other names, commit asks
+// once more with a new reader, and again for a ref that exists: gits that repack may have taken its pack away.
 func (s *Store) commit(ctx context.Context, name string) (commitInfo, error) {
 	const tries, interval = 20, 10 * time.Millisecond
 	old := s.objects.started()
@@ -328,9 +327,8 @@ func parseTime(s string) time.Time {
 	return t.UTC()
 }
 
-// readNamed reads a plan by the name of a commit. It waits up to a second for missing objects: if a gc deletes objects
-// of an event that was just recorded, the writer rewrites them (see awaitGC), and concurrent repacks may delete the
-// pack that holds an object.
+// readNamed reads a plan by the name of a commit. It waits up to a second for objects that a gc deleted, which their
+// writer rewrites (see awaitGC), or whose pack concurrent repacks replace.
 func (s *Store) readNamed(ctx context.Context, id plan.ID, name string, of view) (snap *Snapshot, err error) {
 	for wait := time.Millisecond; ; wait *= 2 {
 		var c commitInfo

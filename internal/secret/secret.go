@@ -15,9 +15,8 @@ const Masked = "[masked]"
 // services look like. The zero Mask knows only the latter.
 type Mask struct{ values []string }
 
-// shortestSecret is the length of the shortest value that is taken for a secret. Shorter ones are no
-// keys, and would be struck out of innocent words. It is also the least part of a value that is found
-// where a line was cut.
+// shortestSecret is the length of the shortest value that is taken for a secret: shorter ones would be struck out of
+// innocent words. It is also the least part of a value that is found where a line was cut.
 const shortestSecret = 8
 
 // NewMask knows the values of the variables named, and of those whose names end as those of keys do.
