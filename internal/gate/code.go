@@ -51,8 +51,8 @@ type Landed struct {
 	change *change
 }
 
-// ofCode returns the judge of code, nil if the policy protects none.
-func (g *Gate) ofCode() *code {
+// codeJudge returns the judge of code, nil if the policy protects none.
+func (g *Gate) codeJudge() *code {
 	if g.code == nil && len(g.policy.Changes.Paths) > 0 {
 		g.code = &code{
 			Gate: g, guard: newGuard(g.policy.Changes), batch: g.store.NewBatch(), lib: newLibrary(),
@@ -120,7 +120,7 @@ func (o *outcome) explain(ctx context.Context, q *search, s *state, l *ledger) (
 
 // judgeCode judges what commits do to the protected code, and whether what they bring to a branch is in force.
 func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
-	c := g.ofCode()
+	c := g.codeJudge()
 	if c == nil || g.atWork {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 
 // moveForce judges what a branch gets by a move to commits that were judged before, on another branch.
 func (g *Gate) moveForce(ctx context.Context, before, tip plan.OID, r *Report) error {
-	c := g.ofCode()
+	c := g.codeJudge()
 	if c == nil || g.atWork || before == "" || before == tip || c.forced {
 		return nil
 	}
@@ -393,7 +393,7 @@ func (g *Gate) readBranch(ctx context.Context) (err error) {
 // indexCode judges the code of the tree that is staged. Nobody knows its message yet, nor whether the commit will
 // replace the one before: what may be legal passes here, and the commit itself is judged when a branch takes it.
 func (g *Gate) indexCode(ctx context.Context, staged plan.OID, parents []string, r *Report) error {
-	c := g.ofCode()
+	c := g.codeJudge()
 	if c == nil {
 		return nil
 	}

@@ -63,32 +63,32 @@ func (c *code) lapsedFinding(ctx context.Context, commit plan.OID, l *landing) F
 	return Finding{
 		Code: codeLapsed, Commit: commit, Path: l.paths[0], PlanID: l.plan, TaskID: l.task,
 		Version: plan.VersionID(l.version), Message: fmt.Sprintf("%s %s", l.change, l.change.lapsed),
-		Hint: c.anew(ctx, l.change),
+		Hint: c.remakeHint(ctx, l.change),
 	}
 }
 
-// anew is the commands that make a newer version of a change, also of a task that is done, and land it.
-func (c *code) anew(ctx context.Context, ch *change) string {
-	hint := fmt.Sprintf("git wf run --plan %s && %s", ch.plan, c.landing(ctx, ch))
+// remakeHint is the commands that make a newer version of a change, also of a task that is done, and land it.
+func (c *code) remakeHint(ctx context.Context, ch *change) string {
+	hint := fmt.Sprintf("git wf run --plan %s && %s", ch.plan, c.landHint(ctx, ch))
 	if snap, err := c.at(ctx, ch.plan, ch.tip); err == nil && snap.State().Tasks[ch.task].Approved > 0 {
 		hint = fmt.Sprintf("git wf rerun --plan %s %s && %s", ch.plan, ch.task, hint)
 	}
 	return hint
 }
 
-// counting is the commands that make a version, or a newer one, count that never did.
-func (c *code) counting(ctx context.Context, ch *change) string {
+// approveHint is the commands that make a version, or a newer one, count that never did.
+func (c *code) approveHint(ctx context.Context, ch *change) string {
 	switch {
 	case ch.never == whyRejected:
-		return c.anew(ctx, ch)
+		return c.remakeHint(ctx, ch)
 	case ch.never == whyUnreviewed || strings.HasPrefix(ch.never, whyLacks):
 		return fmt.Sprintf("git wf review --plan %s %s --approve", ch.plan, ch.task)
 	}
 	return fmt.Sprintf("git wf show --plan %s %s", ch.plan, ch.task)
 }
 
-// landing is the command that lands a change on the branch that is judged.
-func (c *code) landing(ctx context.Context, ch *change) string {
+// landHint is the command that lands a change on the branch that is judged.
+func (c *code) landHint(ctx context.Context, ch *change) string {
 	on := ""
 	if trunk, _, err := c.store.Trunk(ctx); err == nil && c.branch != "" && c.branch != trunk {
 		on = " --branch " + shell.Word(c.branch)
@@ -181,7 +181,7 @@ func (c *code) finding(ctx context.Context, d *coded, o *outcome, path string) (
 	}
 	why, land := "", ""
 	if ch != nil {
-		land = c.landing(ctx, ch)
+		land = c.landHint(ctx, ch)
 		f.PlanID, f.TaskID, f.Version = ch.plan, ch.task, plan.VersionID(ch.version)
 		why = cmp.Or(ch.never, o.tried[ch])
 	}
@@ -191,7 +191,7 @@ func (c *code) finding(ctx context.Context, d *coded, o *outcome, path string) (
 		f.Message = fmt.Sprintf("takes %s back, which the policy forbids", ch)
 		f.Hint = fmt.Sprintf("%s; git wf undo --plan %s %s", out, ch.plan, ch.task)
 	case why == whyUndone:
-		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, why), c.anew(ctx, ch)
+		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, why), c.remakeHint(ctx, ch)
 	case why == whyThere:
 		f.Message, f.Hint = fmt.Sprintf("not what %s makes of it, which %s", ch, why), out
 	case why != "" && ch.never != "":
@@ -199,7 +199,7 @@ func (c *code) finding(ctx context.Context, d *coded, o *outcome, path string) (
 		if why == whyRejected || why == whyUnreviewed {
 			f.Message = "has what " + ch.String() + " makes of it, which " + why
 		}
-		f.Hint = c.counting(ctx, ch)
+		f.Hint = c.approveHint(ctx, ch)
 	case why != "":
 		f.Message, f.Hint = fmt.Sprintf("%s %s", ch, why), land
 	case exact != nil:

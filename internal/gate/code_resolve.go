@@ -26,14 +26,14 @@ type Unmet struct {
 
 // Protects reports whether only approved changes may alter a path.
 func (g *Gate) Protects(path string) bool {
-	c := g.ofCode()
+	c := g.codeJudge()
 	return c != nil && c.guard.protects(path)
 }
 
 // Merge finds the merge of two commits that the gate takes: the merge of their protected parts, or, where those are at
 // odds, one side's content with the other side's share landed on it. Content that it makes is written.
 func (g *Gate) Merge(ctx context.Context, ours, theirs plan.OID) (*Merge, error) {
-	c := g.ofCode()
+	c := g.codeJudge()
 	if c == nil {
 		return &Merge{}, nil
 	}
@@ -138,7 +138,7 @@ func (m *mergeCase) resolve(ctx context.Context, mine, other side) (*state, []Un
 		u := Unmet{Plan: task.plan, Task: task.task, Why: "no version of it can land on both sides' content"}
 		for _, ch := range q.versionsOf(task) {
 			u.Why = cmp.Or(q.tried[ch], u.Why)
-			u.Mend = m.landing(ctx, ch) + " || " + m.anew(ctx, ch)
+			u.Mend = m.landHint(ctx, ch) + " || " + m.remakeHint(ctx, ch)
 		}
 		unmet = append(unmet, u)
 	}

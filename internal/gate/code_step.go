@@ -440,8 +440,8 @@ func (c *code) moved(l *ledger) map[string]string {
 	return moved
 }
 
-// not notes why a version does not explain the commit.
-func (q *search) not(ch *change, why string) (*codeStep, error) {
+// noteWhy notes why a version does not explain the commit.
+func (q *search) noteWhy(ch *change, why string) (*codeStep, error) {
 	if q.atStart && q.tried[ch] == "" {
 		q.tried[ch] = why
 	}
@@ -463,10 +463,10 @@ func (q *search) lands(ctx context.Context, ch *change, s standing) (bool, error
 	ok, err := q.counts(ctx, ch)
 	switch {
 	case err != nil || !ok:
-		_, _ = q.not(ch, ch.never)
+		_, _ = q.noteWhy(ch, ch.never)
 		return false, err
 	case s.has(ch.version):
-		_, err = q.not(ch, whyThere)
+		_, err = q.noteWhy(ch, whyThere)
 	default:
 		return ch.version > s.floor || q.unbound, nil
 	}
@@ -485,7 +485,7 @@ func (q *search) undo(ctx context.Context, at *codeStep, ch *change) (*codeStep,
 	task := changeName{plan: ch.undoes.PlanID, task: ch.undoes.TaskID}
 	of := at.ledger.of(task)
 	if len(s.stack) > 0 || of.newest() != plan.VersionNumber(ch.undoes.ArtifactID) {
-		return q.not(ch, fmt.Sprintf("undoes %s %s, which is not what is here", task.task, ch.undoes.ArtifactID))
+		return q.noteWhy(ch, fmt.Sprintf("undoes %s %s, which is not what is here", task.task, ch.undoes.ArtifactID))
 	}
 	of = standing{floor: max(of.floor, ch.undoes.Floor)}
 	return q.put(ctx, at, ch, at.state, at.ledger.with(task, of), s)
@@ -506,7 +506,7 @@ func (q *search) land(ctx context.Context, at *codeStep, ch *change) (*codeStep,
 	}
 	from := at.state
 	if keep < len(s.stack) && ch.version < s.newest() {
-		return q.not(ch, "is older than "+plan.VersionID(s.newest())+", which is here")
+		return q.noteWhy(ch, "is older than "+plan.VersionID(s.newest())+", which is here")
 	}
 	for _, old := range slices.Backward(s.stack[keep:]) {
 		next, _, why, err := q.apply(ctx, from, inverse(old.effect), swap(old.moves), q.moved(at.ledger), q.d.needs)
@@ -514,13 +514,13 @@ func (q *search) land(ctx context.Context, at *codeStep, ch *change) (*codeStep,
 			return nil, err
 		}
 		if next == nil {
-			return q.not(ch, fmt.Sprintf("does not apply where %s is: %s", plan.VersionID(old.version), why))
+			return q.noteWhy(ch, fmt.Sprintf("does not apply where %s is: %s", plan.VersionID(old.version), why))
 		}
 		from = next
 	}
 	on := s.pop(len(s.stack) - keep)
 	if missing, err := q.missing(ctx, ch, on, from); err != nil || missing != "" {
-		_, _ = q.not(ch, missing)
+		_, _ = q.noteWhy(ch, missing)
 		return nil, err
 	}
 	return q.put(ctx, at, ch, from, at.ledger, on)
@@ -555,13 +555,13 @@ func (q *search) put(ctx context.Context, at *codeStep, ch *change, from *state,
 		return nil, err
 	}
 	if next == nil {
-		return q.not(ch, why)
+		return q.noteWhy(ch, why)
 	}
 	if len(effect) == 0 && (from == at.state || ch.undoes != nil) {
 		return nil, nil
 	}
 	if later, err := q.madeAfter(ctx, ch); err != nil || later {
-		_, _ = q.not(ch, "was made on a commit that has this one")
+		_, _ = q.noteWhy(ch, "was made on a commit that has this one")
 		return nil, err
 	}
 	moves, err := q.renames(ctx, effect)
@@ -581,7 +581,7 @@ func (q *search) takeBack(ctx context.Context, at *codeStep, ch *change) (*codeS
 	case top == nil || top.version != ch.version || q.allow != nil && !q.allow(ch.ofTask(), true):
 		return nil, nil
 	case ch.undoes != nil:
-		return q.not(ch, "is an undo, which is not taken back: a newer version can land")
+		return q.noteWhy(ch, "is an undo, which is not taken back: a newer version can land")
 	case q.policy.Changes.NoRevert && q.allow == nil && !q.unbound:
 		return nil, nil
 	}
@@ -591,7 +591,7 @@ func (q *search) takeBack(ctx context.Context, at *codeStep, ch *change) (*codeS
 		return nil, err
 	}
 	if next == nil || len(effect) < len(top.effect) {
-		return q.not(ch, cmp.Or(why, whyPart))
+		return q.noteWhy(ch, cmp.Or(why, whyPart))
 	}
 	return &codeStep{change: ch, back: true, state: next, ledger: at.ledger.with(ch.ofTask(), s.pop(1))}, nil
 }

@@ -46,7 +46,7 @@ func newScene(t *testing.T) *scene {
 	g := New(repo.Open(), &gitstore.Policy{Policy: policy.Policy{Changes: policy.Changes{
 		Paths: paths, Since: policy.Since{{Paths: paths, Commits: []plan.OID{s.root}}},
 	}}})
-	s.c = g.ofCode()
+	s.c = g.codeJudge()
 	s.c.lib.complete = true
 	return s
 }

@@ -36,7 +36,7 @@ func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (c
 		}
 	}
 	for _, c := range r.Changes {
-		approved, err := g.ofCode().approval(ctx, c)
+		approved, err := g.codeJudge().approval(ctx, c)
 		if err == nil {
 			err = ask(c.PlanID, approved)
 		}
