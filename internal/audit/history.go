@@ -38,11 +38,8 @@ type change struct {
 // counts, since what a merge leaves out may be in any of them, so no commit can lose what an earlier
 // one recorded. What the commits add is remembered.
 func (a *auditor) history(revs ...string) error {
-	if a.id != policyID { // what a plan.json is made from
-		err := a.store.PrefetchFiles(a.ctx, revs, ":(top,literal)"+planFile, ":(top,glob)tasks/*/PLAN-*/**")
-		if err != nil {
-			return fmt.Errorf("read the history of %s: %w", a.id, err)
-		}
+	if err := a.prefetch(revs...); err != nil {
+		return err
 	}
 	cut, err := a.store.Cut(a.ctx, revs...)
 	if err != nil {
@@ -83,6 +80,37 @@ func (a *auditor) history(revs ...string) error {
 		return fmt.Errorf("read the history of %s: %w", a.id, err)
 	}
 	return nil
+}
+
+// prefetch fetches, in a partial clone, what plan.json is made from: its versions, and tasks that make plans.
+func (a *auditor) prefetch(revs ...string) error {
+	if a.id == policyID || !a.store.Partial(a.ctx) {
+		return nil
+	}
+	var oids []plan.OID
+	err := a.store.Follow(a.ctx, nil, func(out *bufio.Reader) error {
+		for {
+			raw, err := out.ReadString(0)
+			if errors.Is(err, io.EOF) && raw == "" {
+				return nil
+			}
+			if _, pathErr := out.ReadString(0); err != nil || pathErr != nil {
+				return io.ErrUnexpectedEOF
+			}
+			if c, ok := newChange(strings.Trim(raw, "\n\x00"), ""); ok && c.status != "D" &&
+				strings.HasPrefix(c.mode, "100") {
+				oids = append(oids, c.oid)
+			}
+		}
+	}, append(append([]string{
+		"--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-z", "--diff-merges=first-parent",
+		"--root", "-r", "--raw", "--no-abbrev",
+		"--no-renames", "--no-relative", "--no-color", "--no-notes", "--format=",
+	}, revs...), "--", ":(top,literal)"+planFile, ":(top,glob)tasks/*/PLAN-*/**")...)
+	if err != nil {
+		return fmt.Errorf("read the history of %s: %w", a.id, err)
+	}
+	return a.store.Prefetch(a.ctx, oids)
 }
 
 // eachStep reads what git log prints. A name can hold anything but a NUL, so the order of the fields tells what each

@@ -88,26 +88,6 @@ func (s *Store) Prefetch(ctx context.Context, oids []plan.OID) error {
 	return s.fetchObjects(ctx, slices.DeleteFunc(namesOf(oids), func(oid string) bool { return here[oid] }))
 }
 
-// PrefetchFiles makes sure that a partial clone has the files that the selected commits have at some paths.
-func (s *Store) PrefetchFiles(ctx context.Context, revs []string, paths ...string) error {
-	if !s.Partial(ctx) {
-		return nil
-	}
-	out, err := runGit(ctx, Invocation{Dir: s.dir, Args: slices.Concat([]string{
-		"--no-literal-pathspecs", "rev-list", "--objects", "--no-object-names", "--missing=print",
-	}, revs, []string{"--"}, paths)})
-	if err != nil {
-		return err
-	}
-	var missing []string
-	for line := range strings.Lines(string(out)) {
-		if oid, ok := strings.CutPrefix(strings.TrimSpace(line), "?"); ok {
-			missing = append(missing, oid)
-		}
-	}
-	return s.fetchObjects(ctx, missing)
-}
-
 // prefetchDocuments makes sure that all documents of a plan's tree are here. A reader of one soon reads more, and they
 // are small next to the deliverables, which stay where they are.
 func (s *Store) prefetchDocuments(ctx context.Context, treeish plan.OID) error {
