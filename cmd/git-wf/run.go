@@ -196,16 +196,6 @@ func runResult(x *readmodel.Plan) error {
 	return fault.Refused("git wf next --explain", "nothing can go on in %s", x.PlanID)
 }
 
-// tidyUp has git pack what a run has written, as git's own commands do. A run does not fail if git can't.
-func (p printer) tidyUp(ctx context.Context, store *gitstore.Store) {
-	if ctx.Err() != nil {
-		return
-	}
-	if err := store.Maintain(ctx); err != nil && ctx.Err() == nil {
-		fmt.Fprintln(p.stderr, "warning: "+plain.Line(err.Error()))
-	}
-}
-
 // metered is the command's context, and on a terminal one under which long work on files is shown, in one line as git's
 // own commands have it; end takes the line away. It must be called before anything else is printed.
 func (e *env) metered(c *cli.Context) (ctx context.Context, end func()) {
