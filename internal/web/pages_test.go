@@ -82,7 +82,7 @@ func TestStateAtAnEarlierEvent(t *testing.T) {
 		mustNotHave(t, text, `method="post"`)
 	}
 	text := s.page(sitePath + "/history")
-	mustHave(t, text, "PAGE-1: reject v1", "Ada", "0 of 2 approved")
+	mustHave(t, text, "PAGE-1: reject v1", "Ada")
 	if n := strings.Count(text, `<li value="`); n != 4 {
 		t.Errorf("%d events are listed", n)
 	}
@@ -93,14 +93,6 @@ func TestTaskPageHasTheSumOfEachFile(t *testing.T) {
 	s := newSite(t, nil)
 	s.Approved("PAGE-1", "index.html", "<p>one</p>")
 	mustHave(t, s.page(sitePath+"/task/PAGE-1"), fmt.Sprintf("sha256 %x<", sha256.Sum256([]byte("<p>one</p>"))))
-}
-
-// A version that a person wants made again is not one that somebody found fault with.
-func TestSetAsideIsNoRejection(t *testing.T) {
-	s := newSite(t, nil)
-	s.Approved("PAGE-1", "index.html", "<p>one</p>")
-	s.Review("PAGE-1", 1, "overtaken", plan.Rejected, func(rev *plan.Review) { rev.For = "Ada" })
-	mustHave(t, s.page(sitePath+"/history"), "PAGE-1: v1 is to be made again", "Nothing was rejected.")
 }
 
 func TestAccepted(t *testing.T) {

@@ -36,12 +36,6 @@ type history struct {
 	moments []moment
 }
 
-// figure is what the charts need of the plan's state after one event.
-type figure struct {
-	approved, leaves int
-	status           map[plan.TaskID]plan.Status // of the ACTIONs
-}
-
 // moments are the events of a plan up to the snapshot, oldest first.
 func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment, error) {
 	if known, ok := s.logs.find(snap.ID); ok && known.tip == snap.Commit {
@@ -107,50 +101,4 @@ func (s *Server) askedAt(r *http.Request) (*gitstore.Snapshot, *plan.State, *mom
 		return then, then.State(), &m, nil
 	}
 	return nil, nil, nil, notFound("there is no such event in the history of %s", snap.ID)
-}
-
-// figures finds the plan's state after each of the moments, except the cached ones.
-func (s *Server) figures(ctx context.Context, id plan.ID, moments []moment) ([]*figure, error) {
-	all := make([]*figure, len(moments))
-	for i, m := range moments {
-		f, known := s.figured.find(m.Commit)
-		if !known {
-			err := s.apart(ctx, func(store *gitstore.Store) error {
-				snap, err := store.SnapshotAt(ctx, id, m.Commit)
-				if err == nil {
-					f = figureOf(snap.State())
-				}
-				return err
-			})
-			switch {
-			case ctx.Err() != nil:
-				return nil, ctx.Err()
-			case err != nil && i > 0:
-				f = all[i-1] // an unreadable commit adds nothing new
-			case err != nil:
-				f = &figure{}
-			default:
-				s.figured.keep(m.Commit, f)
-			}
-		}
-		all[i] = f
-	}
-	return all, nil
-}
-
-func figureOf(s *plan.State) *figure {
-	f := &figure{status: map[plan.TaskID]plan.Status{}}
-	for _, t := range s.Tasks {
-		if t.NodeType == plan.Action {
-			f.status[t.TaskID] = t.Status
-		}
-	}
-	leaves := s.Leaves(s.Plan.RootTaskID)
-	f.leaves = len(leaves)
-	for _, id := range leaves {
-		if s.Tasks[id].Approved > 0 {
-			f.approved++
-		}
-	}
-	return f
 }

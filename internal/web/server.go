@@ -76,9 +76,8 @@ type Server struct {
 	end       func()
 	pictures  recent[[sha256.Size]byte, []byte]
 	logs      recent[plan.ID, history]
-	figured   recent[plan.OID, *figure] // commits do not change
-	outcomes  recent[string, Outcome]   // of commands, until the following page shows them
-	trees     recent[string, shelf]     // the keys of deliverables' addresses that were given out
+	outcomes  recent[string, Outcome] // of commands, until the following page shows them
+	trees     recent[string, shelf]   // the keys of deliverables' addresses that were given out
 
 	runs   runs
 	second sync.Mutex // only one request at a time reads the past or a large file
@@ -99,7 +98,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.over = make(chan struct{})
 	s.end = sync.OnceFunc(func() { close(s.over) })
-	s.pictures.most, s.logs.most, s.figured.most, s.outcomes.most, s.trees.most = 12, 50, 6000, 50, 500
+	s.pictures.most, s.logs.most, s.outcomes.most, s.trees.most = 12, 50, 50, 500
 	s.mux = s.routes()
 	return s, nil
 }
