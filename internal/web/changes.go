@@ -13,8 +13,8 @@ import (
 
 const submodule = "160000"
 
-// changed compares two trees of the repository file by file: renames, modes and lines.
-func (s *Server) changed(r *http.Request, from, to plan.OID, whole bool) ([]change, error) {
+// changed compares two trees file by file: renames, modes and lines. pages shows each file as a whole beside them.
+func (s *Server) changed(r *http.Request, from, to plan.OID, whole, pages bool) ([]change, error) {
 	list, err := s.Store.Changed(r.Context(), from, to)
 	if err != nil {
 		return nil, err
@@ -22,8 +22,14 @@ func (s *Server) changed(r *http.Request, from, to plan.OID, whole bool) ([]chan
 	var all []change
 	for i, f := range list {
 		c := describeChanged(f, "", i)
-		if len(all) < mostCompared {
-			if err := s.changedLines(r, &c, from, to, whole); err != nil {
+		if len(all) < mostCompared && c.OldMode != submodule && c.Mode != submodule {
+			if pages || c.Binary() {
+				err = s.wholeSides(r, &c, from, to)
+			}
+			if err == nil && !c.Binary() {
+				err = s.changedLines(r, &c, whole)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -32,14 +38,14 @@ func (s *Server) changed(r *http.Request, from, to plan.OID, whole bool) ([]chan
 	return all, nil
 }
 
-// describeChanged describes a file of the repository; page is where the lines of the nth one are.
+// describeChanged describes a file; page is where the lines of the nth one are.
 func describeChanged(f gitstore.Changed, page string, n int) change {
-	return change{Path: f.Path, Kind: kindOf(f.How), Changed: f, Counted: true,
-		Link: fmt.Sprintf("%s#file-%d", page, n)}
+	return change{Changed: f, Link: fmt.Sprintf("%s#file-%d", page, n)}
 }
 
-func kindOf(how byte) string {
-	switch how {
+// Kind says what became of the file.
+func (c change) Kind() string {
+	switch c.How {
 	case 'A':
 		return "added"
 	case 'D':
@@ -50,14 +56,8 @@ func kindOf(how byte) string {
 	return "changed"
 }
 
-// changedLines fills in the lines of a text, or both sides of an image.
-func (s *Server) changedLines(r *http.Request, c *change, from, to plan.OID, whole bool) error {
-	if c.OldMode == submodule || c.Mode == submodule {
-		return nil
-	}
-	if c.Binary() {
-		return s.binarySides(r, c, from, to)
-	}
+// changedLines fills in the lines of a text.
+func (s *Server) changedLines(r *http.Request, c *change, whole bool) error {
 	if c.OldOID == c.OID {
 		return nil // its name or its mode alone
 	}
@@ -102,7 +102,8 @@ func oneSide(hunk string, sign byte, text []byte) []pair {
 	return sideBySide(b.String())
 }
 
-func (s *Server) binarySides(r *http.Request, c *change, from, to plan.OID) error {
+// wholeSides fills in what to show of a file on either side.
+func (s *Server) wholeSides(r *http.Request, c *change, from, to plan.OID) error {
 	for _, side := range []struct {
 		tree  plan.OID
 		entry gitstore.TreeEntry
@@ -125,11 +126,11 @@ func (s *Server) binarySides(r *http.Request, c *change, from, to plan.OID) erro
 }
 
 // Binary reports whether git compares the file as bytes.
-func (c change) Binary() bool { return c.Counted && c.Added < 0 }
+func (c change) Binary() bool { return c.Added < 0 }
 
 // Modes says how the file's mode changed: "" if it did not, or if the file is new or gone.
 func (c change) Modes() string {
-	if !c.Counted || c.How == 'A' || c.How == 'D' || c.OldMode == c.Mode {
+	if c.How == 'A' || c.How == 'D' || c.OldMode == c.Mode {
 		return ""
 	}
 	return c.OldMode + " → " + c.Mode
@@ -137,25 +138,23 @@ func (c change) Modes() string {
 
 // Renamed is the name that the file had, "" if it kept it.
 func (c change) Renamed() string {
-	if !c.Counted || c.OldPath == c.Path {
+	if c.OldPath == c.Path {
 		return ""
 	}
 	return c.OldPath
 }
 
-// place puts what reviews say of a version's lines below those lines. What names a line that is not shown stands above
+// place puts what a review says of a version's lines below those lines. What names a line that is not shown stands above
 // the file's lines.
-func place(files []change, reviews []plan.Review) {
+func place(files []change, r plan.Review) {
 	var paths []string
 	for _, f := range files {
 		paths = append(paths, f.Path)
 	}
-	for _, r := range reviews {
-		for _, p := range export.Remarks(r, paths) {
-			for i := range files {
-				if files[i].Path == p.Path {
-					files[i].place(p)
-				}
+	for _, p := range export.Remarks(r, paths) {
+		for i := range files {
+			if files[i].Path == p.Path {
+				files[i].place(p)
 			}
 		}
 	}

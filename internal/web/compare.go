@@ -24,14 +24,11 @@ type comparePage struct {
 
 // change is one file in two versions, or in what a version of a change is made of.
 type change struct {
-	Path    string
-	Kind    string // added, removed, changed, renamed, same
-	A, B    *preview
-	Lines   []pair // of a text
-	Large   bool   // too large to compare line by line
-	Counted bool   // a file of the repository, which Changed describes
-	Link    string // to its lines
 	gitstore.Changed
+	A, B    *preview
+	Lines   []pair          // of a text
+	Large   bool            // too large to compare line by line
+	Link    string          // to its lines
 	Remarks []export.Remark // what reviews say of lines that are not shown
 }
 
@@ -57,6 +54,7 @@ const (
 	mostCompared    = 200
 )
 
+// comparePage shows two versions, or what a version changes in the repository, with what reviews say of its lines.
 func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
 	snap, _, t, at, err := s.askedTask(r)
 	if err != nil {
@@ -64,146 +62,44 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
 	}
 	q := r.URL.Query()
 	p := comparePage{page: s.planHead(r, snap, "task"), Task: t, A: q.Get("a"), B: q.Get("b"),
-		Whole: q.Get("whole") == "1"}
+		Whole: q.Get("whole") == "1", Change: t.Changes()}
 	p.Past = at
 	rec := snap.Records.Of(t.TaskID)
 	for _, v := range rec.Artifacts {
 		p.Versions = append(p.Versions, plan.VersionID(v.Version))
 	}
-	if t.Changes() {
-		return s.changePage(w, r, snap, rec, &p)
-	}
-	if n := len(p.Versions); p.A == "" && p.B == "" && n > 1 {
-		p.A, p.B = p.Versions[n-2], p.Versions[n-1]
+	if n := len(p.Versions); p.A == "" && p.B == "" && n > 0 {
+		if p.B = p.Versions[n-1]; n > 1 && !p.Change {
+			p.A = p.Versions[n-2]
+		}
 	}
 	a, okA := rec.Version(plan.VersionNumber(p.A))
 	b, okB := rec.Version(plan.VersionNumber(p.B))
-	if !okA || !okB {
+	if !okB || !okA && !(p.Change && p.A == "") {
 		return notFound("%s has no versions %s and %s to compare", t.TaskID, plain.Line(p.A), plain.Line(p.B))
 	}
-	p.A, p.B = plan.VersionID(a.Version), plan.VersionID(b.Version)
-	p.Title = string(t.TaskID) + " " + p.A + " | " + p.B
-	if p.Files, err = s.compare(r, a.Files, b.Files, p.Whole); err != nil {
-		return err
+	p.Title = string(t.TaskID) + " " + strings.TrimPrefix(p.A+" | "+p.B, " | ")
+	from, to := a.Files, b.Files
+	if p.Change {
+		versions := []int{b.Version}
+		if okA {
+			versions = []int{a.Version, b.Version}
+		}
+		if from, to, err = export.Sides(r.Context(), s.Store, snap, t, versions); err != nil {
+			return err
+		}
 	}
-	return s.show(w, r, http.StatusOK, "compare", p)
-}
-
-// changePage shows what a version changes in the repository, with what its reviews say of its lines; or what changed
-// between two such versions.
-func (s *Server) changePage(w http.ResponseWriter, r *http.Request, snap *gitstore.Snapshot, rec *plan.TaskRecords,
-	p *comparePage) error {
-	t := p.Task
-	p.Change = true
-	if p.A == "" && p.B == "" {
-		p.B = plan.VersionID(t.Active)
-	}
-	b, okB := rec.Version(plan.VersionNumber(p.B))
-	a, okA := rec.Version(plan.VersionNumber(p.A))
-	if !okB || !okA && p.A != "" {
-		return notFound("%s has no versions %s and %s to compare", t.TaskID, plain.Line(p.A), plain.Line(p.B))
-	}
-	versions := []int{b.Version}
-	p.B, p.Title = plan.VersionID(b.Version), string(t.TaskID)+" "+plan.VersionID(b.Version)
-	if okA {
-		versions = []int{a.Version, b.Version}
-		p.A = plan.VersionID(a.Version)
-		p.Title = string(t.TaskID) + " " + p.A + " | " + p.B
-	}
-	from, to, err := export.Sides(r.Context(), s.Store, snap, t, versions)
-	if err != nil {
-		return err
-	}
-	if p.Files, err = s.changed(r, from, to, p.Whole); err != nil {
+	if p.Files, err = s.changed(r, from, to, p.Whole, !p.Change); err != nil {
 		return err
 	}
 	docs := export.DocumentsOf(r.Context(), s.Store, snap, t.TaskID)
-	var reviews []plan.Review
 	for _, rev := range rec.Reviews {
 		// the task's page names what can't be read
 		if doc, err := docs.Review(rev); err == nil && rev.Version == b.Version {
-			reviews = append(reviews, doc)
+			place(p.Files, doc)
 		}
 	}
-	place(p.Files, reviews)
-	return s.show(w, r, http.StatusOK, "compare", *p)
-}
-
-func (s *Server) compare(r *http.Request, a, b plan.OID, whole bool) ([]change, error) {
-	left, err := s.Store.ListTree(r.Context(), a, "")
-	if err != nil {
-		return nil, err
-	}
-	right, err := s.Store.ListTree(r.Context(), b, "")
-	if err != nil {
-		return nil, err
-	}
-	var all []change
-	for len(left) > 0 || len(right) > 0 { // both are sorted by path
-		c := change{Kind: "same"}
-		var l, n *gitstore.TreeEntry
-		if len(right) == 0 || len(left) > 0 && left[0].Path <= right[0].Path {
-			l = &left[0]
-		}
-		if len(left) == 0 || len(right) > 0 && right[0].Path <= left[0].Path {
-			n = &right[0]
-		}
-		switch {
-		case n == nil:
-			c.Path, c.Kind, left = l.Path, "removed", left[1:]
-		case l == nil:
-			c.Path, c.Kind, right = n.Path, "added", right[1:]
-		default:
-			c.Path, left, right = l.Path, left[1:], right[1:]
-			if l.OID != n.OID || l.Mode != n.Mode {
-				c.Kind = "changed"
-			}
-		}
-		if c.Kind != "same" && len(all) < mostCompared {
-			if err := s.sides(r, &c, a, b, l, n, whole); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, c)
-	}
-	return all, nil
-}
-
-// sides fills in what to show of a file on either side.
-func (s *Server) sides(r *http.Request, c *change, a, b plan.OID, l, n *gitstore.TreeEntry, whole bool) error {
-	for _, side := range []struct {
-		tree  plan.OID
-		entry *gitstore.TreeEntry
-		to    **preview
-	}{{a, l, &c.A}, {b, n, &c.B}} {
-		if side.entry == nil {
-			continue
-		}
-		p, err := s.preview(r, side.tree, *side.entry)
-		if err != nil {
-			return err
-		}
-		*side.to = &p
-	}
-	if l == nil || n == nil || l.Mode == "160000" || n.Mode == "160000" {
-		return nil
-	}
-	for _, e := range []*gitstore.TreeEntry{l, n} {
-		data, all, err := s.Store.BlobHead(r.Context(), e.OID, largestCompared)
-		if err != nil {
-			return err
-		}
-		if !all {
-			c.Large = true
-			return nil
-		}
-		if !isText(data, true) {
-			return nil
-		}
-	}
-	var err error
-	c.Lines, c.Large, err = s.lines(r.Context(), l.OID, n.OID, whole)
-	return err
+	return s.show(w, r, http.StatusOK, "compare", p)
 }
 
 // lines asks git how two texts differ, regardless of the user's configuration.
