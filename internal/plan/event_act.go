@@ -211,12 +211,9 @@ func (p *Plan) Judges(name string) bool {
 	return t != nil && t.Judges != nil
 }
 
-// VerifiedLine says how many deliverables are verified, and how many merely done; "" in a plan without judges.
-func (s *State) VerifiedLine() string {
-	if len(s.judging) == 0 {
-		return ""
-	}
-	verified, done := 0, 0
+// CountVerified counts the deliverables that are verified, and those that are merely done; judged is false in a plan
+// without judges.
+func (s *State) CountVerified() (verified, done int, judged bool) {
 	for _, id := range s.Leaves(s.Plan.RootTaskID) {
 		switch {
 		case s.Verified(id):
@@ -225,9 +222,17 @@ func (s *State) VerifiedLine() string {
 			done++
 		}
 	}
-	line := fmt.Sprintf(", verified %d", verified)
-	if done > 0 {
-		line += fmt.Sprintf(", done %d", done)
+	return verified, done, len(s.judging) > 0
+}
+
+// VerifiedLine says CountVerified for people; "" in a plan without judges.
+func (s *State) VerifiedLine() string {
+	verified, done, judged := s.CountVerified()
+	switch {
+	case !judged:
+		return ""
+	case done == 0:
+		return fmt.Sprintf(", verified %d", verified)
 	}
-	return line
+	return fmt.Sprintf(", verified %d, done %d", verified, done)
 }

@@ -1,12 +1,15 @@
 package web
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
 
+	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/readmodel"
@@ -50,6 +53,28 @@ func (s *Server) historyPage(w http.ResponseWriter, r *http.Request) error {
 		p.Unproven = plain.Line(err.Error())
 	}
 	return s.show(w, r, http.StatusOK, "history", p)
+}
+
+// tell adds to moments what was said in them, of a plan with roles.
+func (s *Server) tell(ctx context.Context, snap *gitstore.Snapshot, moments []moment) error {
+	talk := export.TalkOf(ctx, s.Store, snap)
+	if talk == nil {
+		return nil
+	}
+	var commits []plan.OID
+	for _, m := range moments {
+		commits = append(commits, m.Commit)
+	}
+	added, err := s.Store.Added(ctx, commits)
+	if err != nil {
+		return err
+	}
+	for i := range moments {
+		m := &moments[i]
+		m.Said = talk.Tell(gitstore.LogEntry{Author: plan.Actor{Name: m.Author}, Subject: m.Subject,
+			Trailers: map[string]string{"Wf-Task": string(m.Task)}}, added[m.Commit])
+	}
+	return nil
 }
 
 // momentDocument is what the slider through time shows.

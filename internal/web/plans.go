@@ -35,11 +35,14 @@ type planPage struct {
 	Recent    []recentEvent
 	Classes   []tally
 	Critical  []plan.TaskID
-	Days      float64 // of the critical path
-	Assumed   bool    // some of these
-	Fold      string  // goals that the picture begins with folded, as in its address
-	Team      team
-	Shape     string // the same as long as the plan has the same tasks
+	Days      float64       // of the critical path
+	Assumed   bool          // some of these
+	Fold      string        // goals that the picture begins with folded, as in its address
+	Judged    bool          // something of it is judged,
+	Verified  int           // and these deliverables are verified,
+	OnlyDone  int           // these merely done
+	Moves     []export.Move // newest first
+	Shape     string        // the same as long as the plan has the same tasks
 }
 
 // row is one task of the list.
@@ -102,6 +105,8 @@ const (
 	manyTasks   = 150 // from so many, only goals that somebody works in are unfolded
 	mostRecent  = 6
 	mostScanned = 100 // events, to find so many tasks
+	mostNotes   = 200
+	mostMoves   = 100
 )
 
 func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
@@ -153,8 +158,10 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 		return nil, nil, err
 	}
 	slices.Reverse(p.Notes)
-	if p.Team, err = s.team(r.Context(), snap, state); err != nil {
-		return nil, nil, err
+	if p.Verified, p.OnlyDone, p.Judged = state.CountVerified(); len(snap.Plan.Roles) > 0 {
+		if p.Moves, err = export.Moves(r.Context(), s.Store, snap, mostMoves); err != nil {
+			return nil, nil, err
+		}
 	}
 	if at != nil {
 		return p, state, nil
@@ -328,7 +335,7 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(languageOf(r), p.Seen), Critical: p.Critical,
 		Sections: map[string]string{}}
 	p.Here = planURL(p.Plan)
-	for _, name := range []string{"summary", "waits", "running", "recent", "checklist", "waiting", "decisions", "noted",
+	for _, name := range []string{"summary", "waits", "running", "recent", "checklist", "decisions", "noted",
 		"acts", "run"} {
 		var out buffer
 		if err := s.pages[languageOf(r)].ExecuteTemplate(&out, "plan-"+name, p); err != nil {
