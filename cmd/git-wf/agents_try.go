@@ -57,7 +57,7 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	judge, err := set.Judge(name, nil)
 	var unknown *agent.UnknownError
 	switch {
-	case errors.As(err, &unknown) && (name == agent.NameExec || name == agent.NameManual || name == agent.NameOutline):
+	case errors.As(err, &unknown) && (name == agent.NameExec || name == agent.NameManual):
 		return fault.Usage("git wf agents", "%s is built in and answers nobody: there is nothing to test", name)
 	case errors.As(err, &unknown):
 		return fault.Usage("git wf agents lists them; git config wf.agent."+plain.Line(name)+".kind KIND sets one up",

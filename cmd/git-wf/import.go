@@ -13,7 +13,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/exchange"
 	"gitwf/internal/fault"
@@ -120,7 +119,7 @@ func (e *env) planUnknown(c *cli.Context, file string, data []byte, findings pla
 		if err != nil {
 			return err
 		}
-		if settings.Planner != "" && settings.Planner != agent.NameOutline && !c.Bool("dry-run") && importing(c) == "" {
+		if settings.Planner != "" && !c.Bool("dry-run") && importing(c) == "" {
 			return e.planWords(c, store, eng, file, data)
 		}
 		headings, lines := 0, 0

@@ -73,7 +73,7 @@ func (e *env) plan(c *cli.Context) error {
 			}
 		}
 		kind := kindOf(file, data)
-		words := kind == aForeign && c.IsSet("planner") && c.String("planner") != agent.NameOutline && imports == ""
+		words := kind == aForeign && c.IsSet("planner") && imports == ""
 		if !words && (isDir || imports != "" || kind == aForeign) {
 			return e.importPlan(c, file, data)
 		}
@@ -117,11 +117,7 @@ func (e *env) sentencePlanner(c *cli.Context, eng *engine.Engine, task string) (
 	if _, err := eng.Store.Person(c.Context); err != nil {
 		return "", err
 	}
-	name, err := e.plannerOf(c, eng, planFromFile)
-	if err == nil && name == agent.NameOutline {
-		err = e.outlineReads(task, c.StringSlice("attach"))
-	}
-	return name, err
+	return e.plannerOf(c, eng, planFromFile)
 }
 
 // beginPlan records what was asked for as the active plan, of this id or, without one, the next of its title.

@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/exchange"
 	"gitwf/internal/export"
@@ -61,7 +61,9 @@ func (e *env) planFile(c *cli.Context, eng *engine.Engine, file string, data []b
 	return e.createPlan(c, eng, d)
 }
 
-func isMarkdown(name string) bool { return agent.IsMarkdown(name) }
+func isMarkdown(name string) bool {
+	return slices.Contains([]string{".md", ".markdown", ".mdown"}, strings.ToLower(filepath.Ext(name)))
+}
 
 // What a file holds.
 const (

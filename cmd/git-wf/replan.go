@@ -13,7 +13,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/internal/agent"
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -53,10 +52,6 @@ func (e *env) replan(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	}
 	if r.Agent, err = e.plannerOf(c, eng, command); err != nil {
 		return err
-	}
-	if r.Agent == agent.NameOutline {
-		return fault.Usage("--planner AGENT (git wf agents lists them), or -f FILE with what you make of it yourself",
-			"outline makes new plans only, of Markdown; it can't split or amend one")
 	}
 	if _, err := eng.Replan(c.Context, snap.ID, r); err != nil {
 		return err

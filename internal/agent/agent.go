@@ -134,8 +134,6 @@ const (
 	NameExec   = "exec"
 	NameManual = "manual"
 
-	NameOutline = plan.AgentOutline // makes a plan from Markdown
-
 	nameWorkflow = plan.AgentWorkflow // what workflows render, which the engine does
 )
 

@@ -143,7 +143,8 @@ func (c Config) check(agents map[string]Config) []*ConfigError {
 	return nil
 }
 
-// isReserved reports whether a name stands for a reviewer that is no agent.
+// isReserved reports whether a name stands for a reviewer that is no agent, or for an agent that there once was.
 func isReserved(name string) bool {
-	return name == plan.ReviewerChecks || name == plan.ReviewerPlan || name == plan.ReviewerPerson
+	return name == plan.ReviewerChecks || name == plan.ReviewerPlan || name == plan.ReviewerPerson ||
+		name == plan.AgentOutline
 }

@@ -113,7 +113,7 @@ type Judge interface {
 }
 
 // builtIn are the names that belong to no configuration.
-var builtIn = [...]string{NameExec, NameManual, NameOutline}
+var builtIn = [...]string{NameExec, NameManual}
 
 func isBuiltIn(name string) bool { return slices.Contains(builtIn[:], name) || name == nameWorkflow }
 
@@ -179,16 +179,13 @@ func (s *Set) Chain(name string) []string {
 // Knows reports whether the name is that of an agent that can be asked. If the settings can't be read, it says yes:
 // asking the agent then reports why not.
 func (s *Set) Knows(name string) bool {
-	if name == NameOutline || name == "" || isBuiltIn(name) {
-		return name == NameOutline
+	if name == "" || isBuiltIn(name) {
+		return false
 	}
 	set, err := s.load()
 	_, ok := set.Agents[name]
 	return ok || err != nil
 }
-
-// Judges reports whether the name is that of an agent that can review.
-func (s *Set) Judges(name string) bool { return name != NameOutline && s.Knows(name) }
 
 // TrustsCommandsOf reports whether the user lets the command lines of the agent's plans run without seeing them.
 func (s *Set) TrustsCommandsOf(name string) bool {
@@ -227,8 +224,6 @@ func (s *Set) Lookup(name string) (Agent, error) {
 		return Exec{}, nil
 	case NameManual, nameWorkflow: // whose tasks the engine does itself
 		return nil, ErrManual
-	case NameOutline:
-		return outliner{}, nil
 	}
 	return s.model(name, nil)
 }

@@ -24,7 +24,7 @@ func TestLookup(t *testing.T) {
 	if _, err := set.Lookup("manual"); !errors.Is(err, ErrManual) {
 		t.Errorf("manual: %v", err)
 	}
-	if set.Knows("exec") || set.Knows("manual") || set.Knows("") || !set.Knows("outline") || loads > 0 {
+	if set.Knows("exec") || set.Knows("manual") || set.Knows("") || loads > 0 {
 		t.Errorf("the settings were read %d times for built-in names", loads)
 	}
 	if !set.Knows("bot") || !set.Knows("claude") || set.Knows("robot") || set.Executor() != "bot" || loads != 1 {
@@ -35,7 +35,7 @@ func TestLookup(t *testing.T) {
 	}
 	var unknown *UnknownError
 	if _, err := set.Lookup("robot\n"); !errors.As(err, &unknown) ||
-		err.Error() != `unknown agent "robot\n"; known are exec, manual, outline, bot, claude, codex, gemini, opencode` {
+		err.Error() != `unknown agent "robot\n"; known are exec, manual, bot, claude, codex, gemini, opencode` {
 		t.Errorf("robot: %v", err)
 	}
 	if j, err := set.Judge("exec", nil); err == nil {

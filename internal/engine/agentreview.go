@@ -34,7 +34,7 @@ func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (speaker, bool
 	if slices.Contains(s.Reviewers(t.TaskID), plan.ReviewerPerson) && !e.mayStandIn(s, t) {
 		return speaker{}, false
 	}
-	return speaker{agent: name}, e.Agents.Judges(name) && s.MayReview(t.TaskID, name) &&
+	return speaker{agent: name}, e.Agents.Knows(name) && s.MayReview(t.TaskID, name) &&
 		!hasReviewed(s, t, name) && e.Trust.AllCriteria(t.Task)
 }
 

@@ -265,7 +265,7 @@ func (e *Engine) deliver(ctx context.Context, h *hold, w *workDir, files []agent
 	if err != nil {
 		return err
 	}
-	if same && e.Agents.Knows(h.claim.Agent) && h.claim.Agent != agent.NameOutline {
+	if same && e.Agents.Knows(h.claim.Agent) {
 		res.Kind, res.Message = agent.Error, fmt.Sprintf("made the files of %s again, which was rejected: %s",
 			plan.VersionID(h.task.Active), w.rejected.Reason)
 		h.log.Reset()

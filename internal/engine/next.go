@@ -252,7 +252,7 @@ func (e *Engine) orNotHeld(err error, task plan.TaskID, number int) error {
 }
 
 // reservedNames are names that an outside agent can't have: they mean somebody else in a plan.
-var reservedNames = [...]string{agent.NameExec, agent.NameManual, agent.NameOutline, plan.AgentWorkflow,
+var reservedNames = [...]string{agent.NameExec, agent.NameManual, plan.AgentOutline, plan.AgentWorkflow,
 	plan.ReviewerChecks, plan.ReviewerPlan, plan.ReviewerPerson}
 
 // CheckAgentName says what is wrong with the name of an outside agent, "" for nothing.

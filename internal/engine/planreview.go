@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"gitwf/internal/agent"
 	"gitwf/internal/check"
 	"gitwf/internal/contract"
 	"gitwf/internal/expand"
@@ -147,7 +146,7 @@ func Ignored(fields []string) string {
 // forbidden is what an agent's plan may not do, and a person's may.
 func (c candidate) forbidden(s *plan.State, by string) plan.Findings {
 	fs := append(plandoc.Locate(c.name, c.data, s.Amended(c.whole)), c.whole.Loosens(s.Plan)...)
-	if by == agent.NameOutline { // it reads by rule what somebody has written
+	if by == plan.AgentOutline { // it reads by rule what somebody has written
 		return fs
 	}
 	before := s.Plan.Index()

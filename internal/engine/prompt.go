@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"gitwf/internal/agent"
 	"gitwf/internal/contract"
 	"gitwf/internal/estimate"
 	"gitwf/internal/export"
@@ -266,7 +265,7 @@ func (e *Engine) planningData(ctx context.Context, w *workDir, d *prompt.Data) e
 		switch {
 		case ok && e.Agents.Missing(name, nil) == nil:
 			d.Agents = append(d.Agents, prompt.Agent{Name: name, Kind: c.Kind, About: c.Model})
-		case !ok && name != agent.NameOutline:
+		case !ok:
 			d.Agents = append(d.Agents, prompt.Agent{Name: name})
 		}
 	}

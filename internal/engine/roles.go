@@ -68,7 +68,7 @@ func (e *Engine) listed(s *plan.State, t *plan.TaskState) (who speaker, ok bool)
 		if slices.Contains(seats, name) {
 			next = speaker{e.agentOfSeat(s, t, name), name}
 		}
-		if !e.Agents.Judges(next.agent) || hasReviewed(s, t, name) {
+		if !e.Agents.Knows(next.agent) || hasReviewed(s, t, name) {
 			continue
 		}
 		if e.mayJudge(s.CheckOf(t.TaskID).Task, next) &&

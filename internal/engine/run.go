@@ -317,7 +317,7 @@ func (r *run) next(s *plan.State) []work {
 	r.stalled = nil
 	var chosen []work
 	choose := func(w work) {
-		if r.alone && w.agent != agent.NameOutline && r.Agents.Knows(w.agent) {
+		if r.alone && r.Agents.Knows(w.agent) {
 			return
 		}
 		if r.outageRests(w.agent) {

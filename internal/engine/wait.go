@@ -214,7 +214,7 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 		switch name := e.Agents.Reviewer(); {
 		case name == "" && e.mayStandIn(s, target):
 			w.Text += " (git config wf.reviewer AGENT has an agent review it)"
-		case name != "" && name != agent.NameManual && !e.Agents.Judges(name):
+		case name != "" && name != agent.NameManual && !e.Agents.Knows(name):
 			w.Text += fmt.Sprintf(" (wf.reviewer is %s, and no agent of that name reviews; git wf agents lists them)",
 				plain.Line(name))
 		}
@@ -268,8 +268,6 @@ func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
 		return untrustedAgent(jobMake, name), true
 	case (e.Agents.Knows(name) || name == agent.NameExec) && !e.Trust.Preparation(t.Task):
 		return Wait{Text: "a command line of its preparation is not trusted here", Command: "git wf trust"}, true
-	case name == agent.NameOutline && !t.Planning():
-		return Wait{Text: "agent outline makes plans and nothing else", Command: "git wf agents", Act: ActSubmit}, true
 	case name == agent.NameExec && t.Run == "":
 		return Wait{Text: "agent exec runs the command line of a task, and this one has none", Command: "git wf agents",
 			Act: ActSubmit}, true
