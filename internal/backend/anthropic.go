@@ -2,16 +2,11 @@ package backend
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"time"
 )
 
-// anthropic is Anthropic's Messages API. We stream: otherwise the vendor refuses requests that may take longer than ten
-// minutes.
+// anthropic is Anthropic's Messages API.
 type anthropic struct{ service }
 
 func newAnthropic(c Config, environ []string) anthropic {
@@ -24,7 +19,6 @@ type messagesRequest struct {
 	MaxTokens int64         `json:"max_tokens"`
 	System    []textBlock   `json:"system,omitempty"`
 	Messages  []messageTurn `json:"messages"`
-	Stream    bool          `json:"stream"`
 }
 
 type messageTurn struct {
@@ -40,10 +34,9 @@ type textBlock struct {
 func textBlocks(text string) []textBlock { return []textBlock{{Type: "text", Text: text}} }
 
 func (a anthropic) ask(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
-	question := messagesRequest{Model: a.cfg.Model, MaxTokens: a.cfg.MaxTokens, Stream: true}
-	if question.MaxTokens <= 0 {
-		question.MaxTokens = DefaultMaxTokens
-	}
+	// The vendor wants a limit, and streams what may take longer than ten minutes: this takes less.
+	const mostTokens = 16000
+	question := messagesRequest{Model: a.cfg.Model, MaxTokens: mostTokens}
 	if r.System != "" {
 		question.System = textBlocks(r.System)
 	}
@@ -58,123 +51,40 @@ func (a anthropic) ask(ctx context.Context, r Request, deadline time.Time) (Repl
 		readMessage})
 }
 
-// message is an answer of the Messages API, as far as its stream has come.
-type message struct {
-	model  string
-	stop   string // why it ended; "" before the end
-	blocks []block
-	usage  messageUsage
+// messageAnswer is the part of an answer that a reply needs.
+type messageAnswer struct {
+	Model      string      `json:"model"`
+	StopReason string      `json:"stop_reason"`
+	Content    []textBlock `json:"content"`
+	Usage      struct {
+		Input        int64 `json:"input_tokens"`
+		Output       int64 `json:"output_tokens"`
+		CacheRead    int64 `json:"cache_read_input_tokens"`
+		CacheCreated int64 `json:"cache_creation_input_tokens"`
+	} `json:"usage"`
 }
 
-// block is one part of an answer. Its text comes in many pieces.
-type block struct {
-	kind string
-	text []byte
-}
-
-type messageUsage struct {
-	Input        int64 `json:"input_tokens"`
-	Output       int64 `json:"output_tokens"`
-	CacheRead    int64 `json:"cache_read_input_tokens"`
-	CacheCreated int64 `json:"cache_creation_input_tokens"`
-}
-
-// messageEvent is any event of the stream; which fields it has depends on its name.
-type messageEvent struct {
-	Message struct {
-		Model      string          `json:"model"`
-		StopReason string          `json:"stop_reason"`
-		Usage      json.RawMessage `json:"usage"`
-	} `json:"message"`
-	Index int       `json:"index"`
-	Block textBlock `json:"content_block"`
-	Delta struct {
-		Type       string `json:"type"`
-		Text       string `json:"text"`
-		StopReason string `json:"stop_reason"`
-	} `json:"delta"`
-	Usage json.RawMessage `json:"usage"`
-}
-
-// readMessage reads the stream to its end. An overload in mid-stream comes as an event, after status 200.
-func readMessage(stream io.Reader) (Reply, error) {
-	var m message
-	for e, err := range events(stream) {
-		if err != nil {
-			return Reply{}, err
-		}
-		if e.name == "error" {
-			return Reply{}, answered(http.StatusOK, nil, readVendorError(e.data), anthropicReason)
-		}
-		if err := m.add(e); err != nil {
-			return Reply{}, err
-		}
+func readMessage(data []byte) (Reply, error) {
+	var m messageAnswer
+	if err := decode(data, &m); err != nil {
+		return Reply{}, err
 	}
-	return m.reply()
-}
-
-// add handles one event. It ignores unknown names, which come with new features of the service.
-func (m *message) add(e event) error {
-	switch e.name {
-	case "message_start", "message_delta", "content_block_start", "content_block_delta":
-	default:
-		return nil
-	}
-	if len(e.data) == 0 {
-		return nil
-	}
-	var in messageEvent
-	if err := decode(e.data, &in); err != nil {
-		return err
-	}
-	switch e.name {
-	case "message_start":
-		*m = message{model: in.Message.Model, stop: in.Message.StopReason}
-		return m.count(in.Message.Usage)
-	case "message_delta": // its numbers are totals; missing ones keep their value
-		m.stop = in.Delta.StopReason
-		return m.count(in.Usage)
-	case "content_block_start":
-		if in.Index != len(m.blocks) {
-			return unreadable(fmt.Errorf("block %d begins after %d blocks", in.Index, len(m.blocks)))
-		}
-		m.blocks = append(m.blocks, block{in.Block.Type, []byte(in.Block.Text)})
-	case "content_block_delta":
-		if in.Index < 0 || in.Index >= len(m.blocks) {
-			return unreadable(fmt.Errorf("block %d goes on without a beginning", in.Index))
-		}
-		if in.Delta.Type == "text_delta" {
-			b := &m.blocks[in.Index]
-			b.text = append(b.text, in.Delta.Text...)
-		}
-	}
-	return nil
-}
-
-func (m *message) count(usage json.RawMessage) error {
-	if len(usage) == 0 {
-		return nil
-	}
-	return decode(usage, &m.usage)
-}
-
-func (m *message) reply() (Reply, error) {
-	switch m.stop {
+	switch m.StopReason {
 	case "":
-		return Reply{}, &Error{Reason: Malformed, Message: "the answer ends before its end"}
+		return Reply{}, &Error{Reason: Malformed, Message: "the answer does not say why it ends"}
 	case "refusal":
 		return Reply{}, &Error{Reason: Refused, Message: "the model refused to answer"}
 	}
-	var text strings.Builder
-	for _, b := range m.blocks {
-		if b.kind == "text" {
-			text.Write(b.text)
+	text := ""
+	for _, b := range m.Content {
+		if b.Type == "text" {
+			text += b.Text
 		}
 	}
-	u := m.usage
+	u := m.Usage
 	return Reply{
-		Text: text.String(), Model: m.model,
-		Truncated: m.stop == "max_tokens" || m.stop == "model_context_window_exceeded",
+		Text: text, Model: m.Model,
+		Truncated: m.StopReason == "max_tokens" || m.StopReason == "model_context_window_exceeded",
 		Usage: Usage{
 			InputTokens:  u.Input + u.CacheRead + u.CacheCreated,
 			OutputTokens: u.Output, CachedTokens: u.CacheRead, Known: true,

@@ -29,7 +29,6 @@ type Config struct {
 	BaseURL   string        // of the service, if not the vendor's
 	KeyEnv    string        // variable with the key; "": the vendor's. opencode takes another only with a BaseURL
 	Timeout   time.Duration // for one Ask, including retries; zero means DefaultTimeout
-	MaxTokens int64         // of a reply, for API kinds; zero: the vendor's limit, or DefaultMaxTokens if it needs one
 	Shell     bool          // whether a command-line agent without a sandbox may run shell commands
 	Fallback  []string      // the agents to ask, in this order, if this one can't answer; see NewChain
 	Workspace string        // where the caller lets it work: scratch or worktree. This package ignores it
@@ -47,9 +46,8 @@ func (e *SettingError) Error() string {
 
 // The limits of an Ask that sets none.
 const (
-	DefaultTimeout   = 30 * time.Minute
-	DefaultMaxTokens = 16000
-	MaxReply         = 16 << 20 // bytes of an agent's whole output
+	DefaultTimeout = 30 * time.Minute
+	MaxReply       = 16 << 20 // bytes of an agent's whole output
 )
 
 // Request is one question.

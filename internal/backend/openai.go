@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"time"
 )
@@ -16,9 +15,8 @@ func newOpenAI(c Config, environ []string) openAI {
 
 // chatRequest and chatAnswer are the parts of the protocol that a prompt and its reply need.
 type chatRequest struct {
-	Model               string        `json:"model"`
-	Messages            []chatMessage `json:"messages"`
-	MaxCompletionTokens int64         `json:"max_completion_tokens,omitempty"`
+	Model    string        `json:"model"`
+	Messages []chatMessage `json:"messages"`
 }
 
 type chatMessage struct {
@@ -44,7 +42,7 @@ type chatAnswer struct {
 }
 
 func (o openAI) ask(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
-	question := chatRequest{Model: o.cfg.Model, MaxCompletionTokens: max(0, o.cfg.MaxTokens)}
+	question := chatRequest{Model: o.cfg.Model}
 	add := func(role, text string) {
 		question.Messages = append(question.Messages, chatMessage{Role: role, Content: text})
 	}
@@ -59,23 +57,14 @@ func (o openAI) ask(ctx context.Context, r Request, deadline time.Time) (Reply, 
 		header.Set("Authorization", "Bearer "+o.key)
 	}
 	return o.within(ctx, deadline, query{"https://api.openai.com/v1", "chat/completions", header, question,
-		openAIReason,
-		readAnswer})
+		openAIReason, readAnswer})
 }
 
-func readAnswer(body io.Reader) (Reply, error) {
-	data, err := io.ReadAll(body)
-	if err != nil {
+func readAnswer(data []byte) (Reply, error) {
+	var a chatAnswer
+	if err := decode(data, &a); err != nil {
 		return Reply{}, err
 	}
-	var answer chatAnswer
-	if err := decode(data, &answer); err != nil {
-		return Reply{}, err
-	}
-	return answer.reply()
-}
-
-func (a chatAnswer) reply() (Reply, error) {
 	if len(a.Choices) == 0 {
 		return Reply{}, &Error{Reason: Malformed, Message: "the answer has no choices"}
 	}

@@ -47,7 +47,7 @@ type query struct {
 	header     http.Header
 	body       any
 	judge      func(vendorError) Reason // may find a better reason for an error in what the vendor says
-	read       func(io.Reader) (Reply, error)
+	read       func(answer []byte) (Reply, error)
 }
 
 // within makes one request until the deadline and interprets its error.
@@ -106,19 +106,17 @@ func (s service) post(ctx context.Context, address string, q query) (Reply, erro
 		return Reply{}, err
 	}
 	defer response.Body.Close()
-	body := http.MaxBytesReader(nil, response.Body, MaxReply)
+	said, err := io.ReadAll(http.MaxBytesReader(nil, response.Body, MaxReply))
 	switch {
+	case err != nil:
+		return Reply{}, err
 	case response.StatusCode < http.StatusMultipleChoices:
-		return q.read(body)
+		return q.read(said)
 	case response.StatusCode < http.StatusBadRequest:
 		return Reply{}, &Error{
 			Reason: Malformed, Status: response.StatusCode,
 			Message: fmt.Sprintf("HTTP %d: redirects are not followed", response.StatusCode),
 		}
-	}
-	said, err := io.ReadAll(body)
-	if err != nil {
-		return Reply{}, err
 	}
 	return Reply{}, answered(response.StatusCode, response.Header, readVendorError(said), q.judge)
 }

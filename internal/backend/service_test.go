@@ -169,17 +169,6 @@ func TestQuotaUsedUp(t *testing.T) {
 	wantReason(t, err, Unavailable, "pay")
 }
 
-func TestOverloadInStream(t *testing.T) {
-	broken := "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n"
-	server := wiretest.Start(t, wiretest.Turn{Raw: broken, Header: map[string]string{"Content-Type": "text/event-stream"}},
-		wiretest.Turn{Text: "hello"})
-	b := made(t, Config{Kind: KindAnthropic, Model: "m", BaseURL: server.URL}, environ(t))
-	reply, err := b.Ask(t.Context(), Request{Prompt: "hi"})
-	if err != nil || reply.Text != "hello" || reply.Tries != 2 {
-		t.Errorf("got %+v, %v", reply, err)
-	}
-}
-
 // A service can't redirect the key elsewhere.
 func TestRedirect(t *testing.T) {
 	for _, s := range services {
