@@ -125,7 +125,7 @@ func (l *layering) sort(ctx context.Context) error {
 				l.sortLayer(l.layers[len(l.layers)-1-r], i%4 < 2, func(s slot) []int { return s.out })
 			}
 		}
-		if l.swap(); l.crossings() < fewest {
+		if l.crossings() < fewest {
 			best, fewest, idle = l.copyLayers(), l.crossings(), -1
 		}
 	}
@@ -166,38 +166,6 @@ func (l *layering) sortLayer(layer []int, turn bool, joined func(slot) []int) {
 	for i, v := range movable {
 		layer[places[i]], l.slots[v].order = v, places[i]
 	}
-}
-
-// swap swaps neighbours in a layer while that removes crossings.
-func (l *layering) swap() {
-	const rounds = 4
-	for range rounds {
-		better := false
-		for _, layer := range l.layers {
-			for i := 1; i < len(layer); i++ {
-				a, b := &l.slots[layer[i-1]], &l.slots[layer[i]]
-				if l.crossed(a.in, b.in)+l.crossed(a.out, b.out) > l.crossed(b.in, a.in)+l.crossed(b.out, a.out) {
-					layer[i-1], layer[i], a.order, b.order, better = layer[i], layer[i-1], i, i-1, true
-				}
-			}
-		}
-		if !better {
-			return
-		}
-	}
-}
-
-// crossed counts the crossings of the edges of two neighbours, the first above the second.
-func (l *layering) crossed(above, below []int) int {
-	n := 0
-	for _, v := range above {
-		for _, w := range below {
-			if l.slots[v].order > l.slots[w].order {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // crossings counts how often edges cross between layers: each edge crosses those before it that end below it.
