@@ -222,7 +222,7 @@ func (e *env) landingCommands() []*cli.Command {
 			planFlag(), jsonFlag(), textFlag("branch", "take it back on `BRANCH`", branch)),
 		command("export", "write the approved deliverables to deliverables/PLAN/bundle/ and stage them",
 			e.onStore(e.export),
-			textFlag("format", "instead, print the plan and its state as `FORMAT`: json, yaml, markdown or csv", ""),
+			textFlag("format", "instead, print the plan and its state as `FORMAT`: json, yaml or markdown", ""),
 			planFlag(), jsonFlag(),
 			boolFlag("commit", "commit the bundle, too, without what else is staged"),
 			textFlag("root", "write below the protected `DIR`", "the policy's first"),

@@ -133,8 +133,6 @@ func (e *env) exportFormat(c *cli.Context, store *gitstore.Store, id plan.ID) er
 	switch format := c.String("format"); format {
 	case "json":
 		data, err = exchange.JSON(state)
-	case "csv":
-		data, err = exchange.CSV(state)
 	case "markdown", "md":
 		if state, err = v.Snapshot(c.Context, snap); err == nil {
 			data, err = exchange.Markdown(state)
@@ -143,7 +141,7 @@ func (e *env) exportFormat(c *cli.Context, store *gitstore.Store, id plan.ID) er
 		data, err = exchange.YAML(state)
 	default:
 		return fault.Usage("git wf checkout --output DIR writes a session directory",
-			"--format: %q is not a form of export; it is json, yaml, markdown or csv", format)
+			"--format: %q is not a form of export; it is json, yaml or markdown", format)
 	}
 	if err != nil {
 		return err

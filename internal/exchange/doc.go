@@ -1,7 +1,7 @@
 // Package exchange takes in the plans of other systems and hands ours to them.
 //
 // It hides one decision: what the files of each system mean in a plan. Find says by their content which systems have
-// something in a directory or a file; Read makes a plan of one of them; CCW, JSON, Markdown and CSV write a plan with
+// something in a directory or a file; Read makes a plan of one of them; CCW, JSON, Markdown and YAML write a plan with
 // its state.
 //
 // A reader (one file for each system) makes items of what it finds. assemble makes the plan of them, with the one

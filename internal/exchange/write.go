@@ -2,15 +2,11 @@ package exchange
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
-	"strings"
 
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -24,7 +20,7 @@ type jsonExport struct {
 	Tasks  []taskLine         `json:"tasks"`
 }
 
-// taskLine is one task with where it stands: an entry of the document, a row of the table.
+// taskLine is one task with where it stands.
 type taskLine struct {
 	ID        plan.TaskID   `json:"task_id"`
 	Parent    plan.TaskID   `json:"parent_task_id,omitempty"`
@@ -36,7 +32,6 @@ type taskLine struct {
 	Active    string        `json:"active_artifact_id,omitempty"`
 	Approved  string        `json:"approved_artifact_id,omitempty"`
 	Verdict   plan.Verdict  `json:"verdict,omitempty"`
-	task      *plan.Task
 }
 
 func (s Snapshot) lines() []taskLine {
@@ -44,7 +39,7 @@ func (s Snapshot) lines() []taskLine {
 	for _, t := range s.tasks() {
 		lines = append(lines, taskLine{
 			t.TaskID, t.ParentTaskID, t.NodeType, t.Title, t.Status, s.State.Reason(t), t.DependsOn,
-			plan.VersionID(t.Active), plan.VersionID(t.Approved), t.Verdict, t.Task,
+			plan.VersionID(t.Active), plan.VersionID(t.Approved), t.Verdict,
 		})
 	}
 	return lines
@@ -80,46 +75,6 @@ func Inner(text []byte) []byte {
 		}
 	}
 	return d.Plan
-}
-
-// CSV is a table with a row for each task. Cells that a spreadsheet would compute begin with an apostrophe.
-func CSV(s Snapshot) ([]byte, error) {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	rows := [][]string{{
-		"task_id", "parent_task_id", "node_type", "title", "status", "reason", "depends_on", "estimated_person_days",
-		"agent", "deliverable", "acceptance_criteria", "active_artifact_id", "approved_artifact_id", "verdict",
-		"imported_id", "imported_status",
-	}}
-	for _, l := range s.lines() {
-		estimate := ""
-		if l.task.EstimatedPersonDays > 0 {
-			estimate = strconv.FormatFloat(l.task.EstimatedPersonDays, 'g', -1, 64)
-		}
-		var criteria []string
-		for _, c := range l.task.AcceptanceCriteria {
-			criteria = append(criteria, c.ID+": "+c.Statement)
-		}
-		from := imported(l.task)
-		rows = append(rows, []string{
-			string(l.ID), string(l.Parent), string(l.NodeType), l.Title, string(l.Status), l.Reason,
-			joined(l.DependsOn), estimate, l.task.Agent, strings.Join(deliverables(l.task), "\n"),
-			strings.Join(criteria, "\n"), l.Active, l.Approved, string(l.Verdict), textOf(from["id"]),
-			textOf(from["status"]),
-		})
-	}
-	for _, row := range rows {
-		for i, cell := range row {
-			if row[i] = plain.Text(cell); cell != "" && strings.ContainsRune("=+-@\t", rune(cell[0])) {
-				row[i] = "'" + row[i]
-			}
-		}
-		if err := w.Write(row); err != nil {
-			return nil, fmt.Errorf("write the table: %w", err)
-		}
-	}
-	w.Flush()
-	return b.Bytes(), w.Error()
 }
 
 func deliverables(t *plan.Task) []string {
