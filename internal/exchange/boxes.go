@@ -23,13 +23,9 @@ func isBoxes(_ *reader, _, text string) bool {
 
 // boxes reads any Markdown with boxes: each is a task, nested as written. Nothing says in which order they are done.
 func (r *reader) boxes(f Found) (*source, *plan.Plan) {
-	src := &source{name: f.Name}
-	front, whole, ok := r.cutFile(src, f.Path)
+	src, whole, ok := r.document(f)
 	if !ok {
 		return nil, nil
-	}
-	if len(front) > 0 {
-		src.fields = r.front(front).plain()
 	}
 	src.top = r.boxTasks(src, f.Path, 0, whole, nil)
 	if h := whole.Heading(); h != nil && h.Level == 1 && bare(h.Text) != "" {

@@ -1,11 +1,9 @@
 package exchange
 
 import (
-	"bytes"
 	"io/fs"
-	"path"
 	"strings"
-	"time"
+	"testing/fstest" // which has the standard library's file system in memory
 )
 
 // Below is a file system that has all of another one below a directory: what lies in it is found under the name that
@@ -57,33 +55,4 @@ func (b below) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // Text is a file system with one file, for what does not come from a disk.
-func Text(name string, data []byte) fs.FS { return text{name, data} }
-
-type text struct {
-	name string
-	data []byte
-}
-
-func (t text) Open(name string) (fs.File, error) {
-	if name != t.name {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return &openText{bytes.NewReader(t.data), t}, nil
-}
-
-type openText struct {
-	*bytes.Reader
-	text
-}
-
-func (o *openText) Close() error               { return nil }
-func (o *openText) Stat() (fs.FileInfo, error) { return textInfo{o.text}, nil }
-
-type textInfo struct{ text }
-
-func (i textInfo) Name() string     { return path.Base(i.name) }
-func (i textInfo) Size() int64      { return int64(len(i.data)) }
-func (textInfo) Mode() fs.FileMode  { return 0o444 }
-func (textInfo) ModTime() time.Time { return time.Time{} }
-func (textInfo) IsDir() bool        { return false }
-func (textInfo) Sys() any           { return nil }
+func Text(name string, data []byte) fs.FS { return fstest.MapFS{name: {Data: data}} }

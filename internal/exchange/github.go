@@ -13,12 +13,8 @@ func isIssue(o *object) bool { return o.has("title") && (o.has("body") || o.has(
 // github reads issues as gh or the web interface prints them in JSON. Of a list each issue is a task, and the boxes in
 // its body are tasks below it; of one issue the boxes are the tasks, or, without any, itself.
 func (r *reader) github(f Found) (*source, *plan.Plan) {
-	text, ok := r.read(f.Path)
-	if !ok {
-		return nil, nil
-	}
 	src := &source{name: f.Name}
-	v, ok := r.jsonText(f.Path, text, 1)
+	v, ok := r.jsonValue(f.Path)
 	if !ok {
 		return nil, nil
 	}

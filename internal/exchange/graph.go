@@ -160,11 +160,7 @@ func (g *graph) chain(path []*item, from *item) string {
 	for _, it := range path[max(slices.Index(path, from), 0):] {
 		ids = append(ids, it.source)
 	}
-	ids = append(ids, from.source)
-	if len(ids) > 12 {
-		ids = append(ids[:11], "...")
-	}
-	return strings.Join(ids, " -> ")
+	return chainOf(append(ids, from.source))
 }
 
 // families drops dependencies that the tree implies or forbids: a parent waits for its children anyway, and a child
@@ -232,18 +228,17 @@ type point struct {
 	end bool
 }
 
-// step is a way that is being followed.
+// step is a point on the way, and the dependency that led there, "" if the tree did.
 type step struct {
-	at   point
-	next int
-	dep  string // the dependency that led here, "" if the tree did
+	at  point
+	dep string
 }
 
-// search finds one circle, depth first, without recursion: the files come from anywhere.
+// search finds one circle, depth first.
 type search struct {
 	*graph
 	colour map[point]int8 // 1 on the way, 2 done
-	stack  []step
+	way    []step
 
 	item *item // found: who has the dependency that closes the circle
 	dep  string
@@ -251,66 +246,49 @@ type search struct {
 }
 
 func (s *search) run() bool {
-	for _, it := range s.items {
-		if s.colour[point{it, true}] == 0 && s.from(point{it, true}) {
-			return true
-		}
+	return slices.ContainsFunc(s.items, func(it *item) bool { return s.visit(step{at: point{it, true}}) })
+}
+
+// visit reports whether a circle is found from a point on.
+func (s *search) visit(to step) bool {
+	switch s.colour[to.at] {
+	case 1:
+		s.noteCircle(to)
+		return true
+	case 2:
+		return false
 	}
+	s.colour[to.at] = 1
+	s.way = append(s.way, to)
+	if slices.ContainsFunc(s.waitsFor(to.at), s.visit) {
+		return true
+	}
+	s.way = s.way[:len(s.way)-1]
+	s.colour[to.at] = 2
 	return false
 }
 
-func (s *search) from(p point) bool {
-	s.stack = append(s.stack[:0], step{at: p})
-	s.colour[p] = 1
-	for len(s.stack) > 0 {
-		top := &s.stack[len(s.stack)-1]
-		next, dep, ok := s.after(top.at, top.next)
-		if !ok {
-			s.colour[top.at] = 2
-			s.stack = s.stack[:len(s.stack)-1]
-			continue
-		}
-		top.next++
-		switch s.colour[next] {
-		case 0:
-			s.colour[next] = 1
-			s.stack = append(s.stack, step{at: next, dep: dep})
-		case 1:
-			s.closed(next, dep)
-			return true
-		}
-	}
-	return false
-}
-
-// after is the i-th point that p has to wait for.
-func (s *search) after(p point, i int) (next point, dep string, ok bool) {
+// waitsFor are the points that one has to wait for.
+func (s *search) waitsFor(p point) (all []step) {
 	if p.end {
-		kids := s.kids[p.it]
-		switch {
-		case i < len(kids):
-			return point{kids[i], true}, "", true
-		case i == len(kids):
-			return point{p.it, false}, "", true
+		for _, kid := range s.kids[p.it] {
+			all = append(all, step{at: point{kid, true}})
 		}
-		return point{}, "", false
+		return append(all, step{at: point{p.it, false}})
 	}
-	if i < len(p.it.deps) {
-		d := p.it.deps[i]
-		return point{s.by[d], true}, d, true
+	for _, d := range p.it.deps {
+		all = append(all, step{point{s.by[d], true}, d})
 	}
-	if i == len(p.it.deps) {
-		if above := s.by[p.it.parent]; above != nil {
-			return point{above, false}, "", true
-		}
+	if above := s.by[p.it.parent]; above != nil {
+		all = append(all, step{at: point{above, false}})
 	}
-	return point{}, "", false
+	return all
 }
 
-// closed notes the circle that a step to p closes, and its last dependency.
-func (s *search) closed(p point, dep string) {
-	from := slices.IndexFunc(s.stack, func(st step) bool { return st.at == p })
-	ring := append(slices.Clone(s.stack[from:]), step{at: p, dep: dep})
+// noteCircle notes the circle that a step closes, and its last dependency.
+func (s *search) noteCircle(closing step) {
+	from := slices.IndexFunc(s.way, func(st step) bool { return st.at == closing.at })
+	ring := append(slices.Clone(s.way[from:]), closing)
 	var ids []string
 	for i, st := range ring {
 		if i > 0 && st.dep != "" && (s.item == nil || !slices.Contains(s.item.soft, s.dep)) {
@@ -320,8 +298,13 @@ func (s *search) closed(p point, dep string) {
 			ids = append(ids, st.at.it.source)
 		}
 	}
+	s.path = chainOf(ids)
+}
+
+// chainOf is a circle for people, without its middle if it is long.
+func chainOf(ids []string) string {
 	if len(ids) > 12 {
 		ids = append(ids[:11], "...")
 	}
-	s.path = strings.Join(ids, " -> ")
+	return strings.Join(ids, " -> ")
 }

@@ -184,13 +184,18 @@ func valueOf(n *document.Node) any {
 	return n.Value(document.Exact)
 }
 
-// jsonFile reads a file that is one JSON object.
-func (r *reader) jsonFile(name string) (*object, bool) {
+// jsonValue reads a file that is one JSON document.
+func (r *reader) jsonValue(name string) (value any, ok bool) {
 	text, ok := r.read(name)
 	if !ok {
 		return nil, false
 	}
-	v, ok := r.jsonText(name, text, 1)
+	return r.jsonText(name, text, 1)
+}
+
+// jsonFile reads a file that is one JSON object.
+func (r *reader) jsonFile(name string) (*object, bool) {
+	v, ok := r.jsonValue(name)
 	if !ok {
 		return nil, false
 	}

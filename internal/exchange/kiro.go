@@ -29,8 +29,7 @@ func isKiro(r *reader, file, text string) bool {
 // kiro reads the tasks.md of a spec: numbered boxes, worked through from top to bottom, that name the requirements they
 // help to meet. Those are their criteria.
 func (r *reader) kiro(f Found) (*source, *plan.Plan) {
-	src := &source{name: f.Name}
-	_, whole, ok := r.cutFile(src, f.Path)
+	src, whole, ok := r.document(f)
 	if !ok {
 		return nil, nil
 	}

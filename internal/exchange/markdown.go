@@ -33,6 +33,16 @@ type listing struct {
 	order  []*item // the goals, in order
 }
 
+// document reads and cuts a file that is a whole plan; its head says something of the plan.
+func (r *reader) document(f Found) (src *source, whole *outline.Node, ok bool) {
+	src = &source{name: f.Name}
+	front, whole, ok := r.cutFile(src, f.Path)
+	if len(front) > 0 {
+		src.fields = r.front(front).plain()
+	}
+	return src, whole, ok
+}
+
 // cutFile reads and cuts a file.
 func (r *reader) cutFile(src *source, file string) (front []outline.Line, whole *outline.Node, ok bool) {
 	text, ok := r.read(file)

@@ -28,8 +28,7 @@ func isOpenSpec(r *reader, file, text string) bool {
 // openSpec reads the tasks.md of a change: boxes 1.1 in numbered groups, worked through from top to bottom, beside the
 // proposal and the requirements that the change adds or modifies.
 func (r *reader) openSpec(f Found) (*source, *plan.Plan) {
-	src := &source{name: f.Name}
-	_, whole, ok := r.cutFile(src, f.Path)
+	src, whole, ok := r.document(f)
 	if !ok {
 		return nil, nil
 	}

@@ -30,13 +30,9 @@ func isSpecKit(_ *reader, _, text string) bool { return specKitLine.Get().MatchS
 // specKit reads a tasks.md with items T001 [P] [US1], in phases. It is worked through from top to bottom: a task waits
 // for the one before it in its phase, but for those marked [P].
 func (r *reader) specKit(f Found) (*source, *plan.Plan) {
-	src := &source{name: f.Name}
-	front, whole, ok := r.cutFile(src, f.Path)
+	src, whole, ok := r.document(f)
 	if !ok {
 		return nil, nil
-	}
-	if len(front) > 0 {
-		src.fields = r.front(front).plain()
 	}
 	together := map[*item]bool{}
 	l := &listing{reader: r, src: src, file: f.Path, flat: 2}

@@ -17,11 +17,7 @@ func taskMasterTags(o *object) []string {
 
 // taskMaster reads a tasks.json: the list of one tag, or the only one there is.
 func (r *reader) taskMaster(f Found) (*source, *plan.Plan) {
-	text, ok := r.read(f.Path)
-	if !ok {
-		return nil, nil
-	}
-	v, ok := r.jsonText(f.Path, text, 1)
+	v, ok := r.jsonValue(f.Path)
 	if !ok {
 		return nil, nil
 	}
