@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"gitwf/internal/document"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/workflow"
 )
 
 // AssignFile is the name of the table's file among the templates.
@@ -96,29 +95,12 @@ func (a Assignment) Of(t *plan.Task, there func(name string) bool) string {
 	return first(func(r AssignRule) bool { return slices.Contains(r.OtherTypes, t.MetaType()) })
 }
 
-// wordAt is the position of the first of the words in a title, -1 if there is none. A Chinese, Japanese or Korean word
-// matches anywhere, others at the beginning of a word ("review" is in "reviewing").
+// wordAt is the position of the first of the words in a title, -1 if there is none.
 func wordAt(title string, words []string) int {
-	title = strings.ToLower(title)
 	at := -1
 	for _, w := range words {
-		w = strings.ToLower(strings.TrimSpace(w))
-		initial, _ := utf8.DecodeRuneInString(w)
-		anywhere := unicode.In(initial, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-		for from := 0; from < len(title); {
-			i := strings.Index(title[from:], w)
-			if i < 0 {
-				break
-			}
-			i += from
-			before, _ := utf8.DecodeLastRuneInString(title[:i])
-			if anywhere || !unicode.IsLetter(before) && !unicode.IsDigit(before) {
-				if at < 0 || i < at {
-					at = i
-				}
-				break
-			}
-			from = i + len(w)
+		if i := workflow.WordAt(title, w); i >= 0 && (at < 0 || i < at) {
+			at = i
 		}
 	}
 	return at

@@ -87,12 +87,7 @@ const maxProblems = 20
 // bytes later must also open each file below out without following links.
 func Collect(out string, spec *plan.DeliverableSpec, limits plan.Config) ([]File, error) {
 	c := newCollection(limits)
-	err := withRoot(out, func(root *os.Root, info fs.FileInfo) error {
-		c.root = root
-		w := &walker{root: root, visit: c.visit}
-		return w.dir(".", info, 0)
-	})
-	if err != nil {
+	if err := walk(out, c.visit); err != nil {
 		return nil, err // a walk that was cut short can't tell what is missing
 	}
 	return c.judge(spec)
@@ -111,7 +106,7 @@ func Gather(paths []string, spec *plan.DeliverableSpec, limits plan.Config) ([]F
 			return nil, err
 		}
 	}
-	if name := spec.Only(); name != "" && len(paths) == 1 && c.root == nil {
+	if name := spec.Only(); name != "" && len(paths) == 1 && c.single {
 		c.files[0].Path = name
 	}
 	return c.judge(spec)
@@ -127,26 +122,17 @@ func (c *collection) gather(name, outputDir string) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() {
-		c.root, c.source = nil, func(string) string { return real }
-		return c.visit(path.Join(outputDir, filepath.Base(name)), info)
+	if c.single = !info.IsDir(); c.single {
+		c.source = func(string) string { return real }
+		return c.visit(nil, path.Join(outputDir, filepath.Base(name)), info)
 	}
-	return withRoot(real, func(root *os.Root, info fs.FileInfo) error {
-		c.root, c.source = root, func(below string) string { return filepath.Join(real, filepath.FromSlash(below)) }
-		w := &walker{root: root, visit: c.visit}
-		return w.dir(".", info, 0)
-	})
+	c.source = func(below string) string { return filepath.Join(real, filepath.FromSlash(below)) }
+	return walk(real, c.visit)
 }
 
 func newCollection(limits plan.Config) *collection {
-	c := &collection{limits: limits}
-	if c.limits.MaxArtifactBytes == 0 {
-		c.limits.MaxArtifactBytes = plan.DefaultConfig().MaxArtifactBytes
-	}
-	if c.limits.MaxArtifactFiles == 0 {
-		c.limits.MaxArtifactFiles = plan.DefaultConfig().MaxArtifactFiles
-	}
-	return c
+	limits.OrElse(plan.DefaultConfig())
+	return &collection{limits: limits}
 }
 
 // judge checks everything found against the rules.
@@ -155,7 +141,11 @@ func (c *collection) judge(spec *plan.DeliverableSpec) ([]File, error) {
 		spec = &plan.DeliverableSpec{}
 	}
 	sort.SliceStable(c.files, func(i, j int) bool { return c.files[i].Path < c.files[j].Path })
-	c.duplicates()
+	for i := range c.files[min(1, len(c.files)):] {
+		if a, b := c.files[i], c.files[i+1]; a.Path == b.Path {
+			c.report(a.Path, RuleTwice, "one file of each path", visible(a.Source)+" and "+visible(b.Source))
+		}
+	}
 	if err := c.declared(spec); err != nil {
 		return nil, err
 	}
@@ -164,19 +154,10 @@ func (c *collection) judge(spec *plan.DeliverableSpec) ([]File, error) {
 	return c.files, c.err()
 }
 
-// duplicates reports files that claim the same path.
-func (c *collection) duplicates() {
-	for i := range c.files[min(1, len(c.files)):] {
-		if a, b := c.files[i], c.files[i+1]; a.Path == b.Path {
-			c.report(a.Path, RuleTwice, "one file of each path", visible(a.Source)+" and "+visible(b.Source))
-		}
-	}
-}
-
 // collection is what we have found so far, and what is wrong with it.
 type collection struct {
-	root     *os.Root                 // visit's names are below it
 	source   func(name string) string // where a file's bytes are; nil if they are in place
+	single   bool                     // the last path that was gathered is a file
 	limits   plan.Config
 	files    []File
 	bytes    int64
@@ -184,14 +165,14 @@ type collection struct {
 }
 
 // visit adds one file. Its error ends the walk: a limit is exceeded.
-func (c *collection) visit(name string, info fs.FileInfo) error {
+func (c *collection) visit(root *os.Root, name string, info fs.FileInfo) error {
 	f := File{Path: name, Mode: ModeFile, Size: info.Size()}
 	if c.source != nil {
 		f.Source = c.source(name)
 	}
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
-		target, err := c.root.Readlink(filepath.FromSlash(name))
+		target, err := root.Readlink(filepath.FromSlash(name))
 		if err != nil {
 			return unreadable(name, err)
 		}

@@ -298,7 +298,7 @@ func TestWalkReplaced(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer root.Close()
-			w := &walker{root: root, visit: func(name string, _ fs.FileInfo) error {
+			w := &walker{root: root, visit: func(_ *os.Root, name string, _ fs.FileInfo) error {
 				t.Errorf("visited %s", name)
 				return nil
 			}}

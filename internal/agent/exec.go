@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -121,7 +122,7 @@ func (j Job) vars() []string {
 // wrote reports whether out has anything but empty directories. An unreadable entry counts: Collect says what is wrong
 // with it.
 func wrote(out string) bool {
-	err := walk(out, func(string, fs.FileInfo) error { return errFound })
+	err := walk(out, func(*os.Root, string, fs.FileInfo) error { return errFound })
 	return err != nil
 }
 

@@ -10,9 +10,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// pattern is a declared path: literal components (the spec's output_dir), then a pattern of internal/glob.
+// pattern is a declared path: the spec's output_dir, "" for the root of the artifact, then a pattern of internal/glob.
 type pattern struct {
-	dir      []string
+	dir      string
 	glob     string
 	optional bool // nothing need match
 }
@@ -23,7 +23,10 @@ func patternsOf(spec *plan.DeliverableSpec) ([]pattern, error) {
 	if spec.Filename != "" {
 		names = append([]string{spec.Filename}, names...)
 	}
-	dir := components(spec.OutputDir)
+	dir := path.Clean(spec.OutputDir)
+	if dir == "." || dir == "/" {
+		dir = ""
+	}
 	if len(names) == 0 {
 		return []pattern{{dir: dir, glob: "**", optional: true}}, nil
 	}
@@ -39,24 +42,15 @@ func patternsOf(spec *plan.DeliverableSpec) ([]pattern, error) {
 	return patterns, nil
 }
 
-// components splits a path; the root of the artifact has none.
-func components(p string) []string {
-	p = path.Clean(p)
-	if p == "." || p == "/" {
-		return nil
-	}
-	return strings.Split(p, "/")
-}
-
-func (p pattern) String() string { return path.Join(append(slices.Clone(p.dir), p.glob)...) }
+func (p pattern) String() string { return path.Join(p.dir, p.glob) }
 
 // match reports whether the pattern stands for the file.
 func (p pattern) match(file string) bool {
-	names := strings.Split(file, "/")
-	if len(names) <= len(p.dir) || !slices.Equal(names[:len(p.dir)], p.dir) {
-		return false
+	below, inside := file, true
+	if p.dir != "" {
+		below, inside = strings.CutPrefix(file, p.dir+"/")
 	}
-	return glob.Match(p.glob, strings.Join(names[len(p.dir):], "/"))
+	return inside && glob.Match(p.glob, below)
 }
 
 // describe lists the declared patterns for a message.

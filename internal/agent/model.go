@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gitwf/internal/backend"
@@ -68,14 +70,6 @@ func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 	return res, nil
 }
 
-// writable are the directories besides Dir that the agent may write to.
-func (j Job) writable() []string {
-	if j.Tmp == "" {
-		return []string{j.Out}
-	}
-	return []string{j.Out, j.Tmp}
-}
-
 // strays are files that the agent left in its working directory instead of Out, at most five. A checkout has none: its
 // files were there before.
 func strays(job Job) (names []string) {
@@ -83,7 +77,7 @@ func strays(job Job) (names []string) {
 	if job.InCheckout {
 		return nil
 	}
-	err := walk(job.Dir, func(name string, _ fs.FileInfo) error {
+	err := walk(job.Dir, func(_ *os.Root, name string, _ fs.FileInfo) error {
 		if len(names) == most {
 			return errFound
 		}
@@ -111,16 +105,14 @@ func (m *model) ask(ctx context.Context, job Job, access Access, want contract.W
 		return contract.Reply{}, Result{Kind: Error, Message: err.Error()}, err
 	}
 	req := backend.Request{
-		Prompt: string(text), Session: job.Thread, SessionOf: m.name, Dir: job.Dir, Writable: job.writable(),
-		Readable: []string{job.In, job.Repo}, Environ: job.Environ, Vars: job.vars(), Timeout: job.Timeout,
-		Log:    job.Log,
-		Notice: job.Notice,
+		Prompt: string(text), Session: job.Thread, SessionOf: m.name, Dir: job.Dir, Access: access,
+		Environ: job.Environ, Vars: job.vars(), Timeout: job.Timeout, Log: job.Log, Notice: job.Notice,
 	}
-	if req.Access = access; req.Access != backend.MayWrite {
-		req.Writable = nil
+	if access == backend.MayWrite {
+		req.Writable = slices.DeleteFunc([]string{job.Out, job.Tmp}, func(dir string) bool { return dir == "" })
 	}
-	if req.Access == backend.MayAnswer {
-		req.Readable = nil
+	if access != backend.MayAnswer {
+		req.Readable = []string{job.In, job.Repo}
 	}
 	res := Result{Kind: Artifact}
 	usage := usage{counted: job.Spent}
@@ -128,13 +120,15 @@ func (m *model) ask(ctx context.Context, job Job, access Access, want contract.W
 		answer, err := m.backend.Ask(ctx, req)
 		res.Duration += answer.Duration
 		if err != nil {
-			res.fail(err)
-			return contract.Reply{}, res, ctxError(ctx, job)
+			if res.fail(err); ctx.Err() != nil {
+				return contract.Reply{}, res, fmt.Errorf("%s: interrupted: %w", job.Task.TaskID, context.Cause(ctx))
+			}
+			return contract.Reply{}, res, nil // it failed by itself
 		}
 		usage.add(answer)
 		res.Replies, res.Skipped = try+1, answer.Skipped
 		res.Agent, res.Thread, res.ExitCode, res.LogTail, res.Usage = answer.Agent, answer.Session, answer.ExitCode,
-			answer.LogTail, usage.total()
+			answer.LogTail, usage.total
 		reply, err := parse(want, answer)
 		if err == nil {
 			if wrong := rule(reply); wrong != nil {
@@ -151,7 +145,7 @@ func (m *model) ask(ctx context.Context, job Job, access Access, want contract.W
 			return reply, res, nil
 		case !errors.As(err, &broken):
 			return contract.Reply{}, Result{Kind: Error, Message: err.Error()}, err
-		case try == retries(job):
+		case try == cmp.Or(job.Limits.MaxContractRetries, plan.DefaultConfig().MaxContractRetries):
 			res.Kind, res.Broken = Error, broken
 			res.Message = fmt.Sprintf("gave no reply that keeps the contract in %d tries; %s", try+1,
 				violations(broken))
@@ -169,14 +163,6 @@ func violations(v *contract.Violation) string {
 		lines = append(lines, also.Error())
 	}
 	return strings.Join(lines, "\n")
-}
-
-// retries is how often an agent hears what was wrong with its reply.
-func retries(job Job) int {
-	if n := job.Limits.MaxContractRetries; n > 0 {
-		return n
-	}
-	return plan.DefaultConfig().MaxContractRetries
 }
 
 func parse(want contract.Want, answer backend.Reply) (contract.Reply, error) {
@@ -209,14 +195,6 @@ func (r *Result) fail(err error) {
 	r.Message = plain.Text(r.Message)
 }
 
-// ctxError is the error of work that was cancelled, nil for work that failed by itself.
-func ctxError(ctx context.Context, job Job) error {
-	if ctx.Err() == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: interrupted: %w", job.Task.TaskID, context.Cause(ctx))
-}
-
 // writeFiles puts the files of a reply into out, and nowhere else, whatever links the agent has left there.
 func writeFiles(out string, files []contract.File) error {
 	if len(files) == 0 {
@@ -247,17 +225,19 @@ func writeFiles(out string, files []contract.File) error {
 
 // usage adds up the cost of one attempt's replies.
 type usage struct {
-	sum     plan.Usage
-	known   bool
-	counted plan.Usage // of the session that goes on
+	total   *plan.Usage // nil if unknown
+	counted plan.Usage  // of the session that goes on
 }
 
 func (u *usage) add(r backend.Reply) {
 	if !r.Usage.Known {
 		return
 	}
-	u.known = true
-	u.sum.Model = r.Model
+	sum := plan.Usage{}
+	if u.total != nil {
+		sum = *u.total
+	}
+	sum.Model = r.Model
 	now := plan.Usage{InputTokens: r.Usage.InputTokens, CachedTokens: r.Usage.CachedTokens,
 		OutputTokens: r.Usage.OutputTokens, CostUSD: r.Usage.CostUSD}
 	before := plan.Usage{}
@@ -267,16 +247,9 @@ func (u *usage) add(r backend.Reply) {
 		}
 		u.counted = now
 	}
-	u.sum.InputTokens += max(0, now.InputTokens-before.InputTokens)
-	u.sum.CachedTokens += max(0, now.CachedTokens-before.CachedTokens)
-	u.sum.OutputTokens += max(0, now.OutputTokens-before.OutputTokens)
-	u.sum.CostUSD += max(0, now.CostUSD-before.CostUSD)
-}
-
-func (u *usage) total() *plan.Usage {
-	if !u.known {
-		return nil
-	}
-	sum := u.sum
-	return &sum
+	sum.InputTokens += max(0, now.InputTokens-before.InputTokens)
+	sum.CachedTokens += max(0, now.CachedTokens-before.CachedTokens)
+	sum.OutputTokens += max(0, now.OutputTokens-before.OutputTokens)
+	sum.CostUSD += max(0, now.CostUSD-before.CostUSD)
+	u.total = &sum
 }

@@ -32,7 +32,7 @@ func TestUsage(t *testing.T) {
 		for _, r := range tt.replies {
 			u.add(r)
 		}
-		if sum := u.total(); sum.InputTokens != tt.in || sum.OutputTokens != tt.out {
+		if sum := u.total; sum.InputTokens != tt.in || sum.OutputTokens != tt.out {
 			t.Errorf("%s: %d in, %d out; want %d and %d", tt.name, sum.InputTokens, sum.OutputTokens, tt.in, tt.out)
 		}
 	}

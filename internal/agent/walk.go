@@ -24,21 +24,16 @@ const (
 // and a FIFO can't block us.
 type walker struct {
 	root  *os.Root
-	visit func(path string, info fs.FileInfo) error
+	visit visitor
 	dirs  int
 }
 
-// walk calls visit for everything below out but directories, with its slash path and lstat's result. A missing out is
-// empty. An error from visit ends the walk and is returned.
-func walk(out string, visit func(path string, info fs.FileInfo) error) error {
-	return withRoot(out, func(root *os.Root, info fs.FileInfo) error {
-		w := &walker{root: root, visit: visit}
-		return w.dir(".", info, 0)
-	})
-}
+// visitor gets what lies below a root: its slash path and lstat's result.
+type visitor func(root *os.Root, path string, info fs.FileInfo) error
 
-// withRoot opens out, unless a symlink or a file has taken its place.
-func withRoot(out string, use func(root *os.Root, info fs.FileInfo) error) error {
+// walk calls visit for everything below out but directories. A missing out is empty; a symlink or a file in its place is
+// an error. An error from visit ends the walk and is returned.
+func walk(out string, visit visitor) error {
 	info, err := os.Lstat(out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -54,7 +49,8 @@ func withRoot(out string, use func(root *os.Root, info fs.FileInfo) error) error
 		return unreadable(".", err)
 	}
 	defer root.Close()
-	return use(root, info)
+	w := &walker{root: root, visit: visit}
+	return w.dir(".", info, 0)
 }
 
 func (w *walker) dir(name string, info fs.FileInfo, depth int) error {
@@ -105,7 +101,7 @@ func (w *walker) entry(name string, e fs.DirEntry, depth int) error {
 	if info.IsDir() {
 		return w.dir(name, info, depth+1)
 	}
-	return w.visit(name, info)
+	return w.visit(w.root, name, info)
 }
 
 func unreadable(name string, err error) error {

@@ -69,7 +69,7 @@ var allowed = []struct {
 	{testsAlone + "/tool", nil},
 	{"internal/wiretest", nil}, // the services that agents are tested against
 	{"internal/agent", []string{"internal/backend", "internal/contract", "internal/document", "internal/glob",
-		"internal/exchange", "internal/plan", "internal/process"}},
+		"internal/workflow", "internal/plan", "internal/process"}},
 	{"internal/backend", []string{"internal/plan", "internal/process", "internal/secret"}},
 	{"internal/prepare", []string{"internal/glob", "internal/plan", "internal/plandoc", "internal/process"}},
 	{"internal/workspace", []string{"internal/gitstore", "internal/plan"}},

@@ -111,7 +111,7 @@ func (w *Workflow) Suggest(sentence string, facts map[string]bool) (sum int, val
 	s := w.files[0].head.Score
 	for _, r := range s.Rules {
 		if r.Fact != "" && facts[r.Fact] ||
-			slices.ContainsFunc(r.Words, func(word string) bool { return hasWord(sentence, word) }) {
+			slices.ContainsFunc(r.Words, func(word string) bool { return WordAt(sentence, word) >= 0 }) {
 			sum += r.Add
 		}
 	}
@@ -135,24 +135,24 @@ func exact(v any) any {
 	return v
 }
 
-// hasWord reports whether a sentence has a word, as the table of assignments matches words: those of Chinese, Japanese
-// and Korean anywhere, others at the beginning of a word.
-func hasWord(sentence, word string) bool {
-	sentence, word = strings.ToLower(sentence), strings.ToLower(strings.TrimSpace(word))
+// WordAt is the position of a word in a text, -1 if it is not there. A Chinese, Japanese or Korean word matches anywhere,
+// others at the beginning of a word ("review" is in "reviewing").
+func WordAt(text, word string) int {
+	text, word = strings.ToLower(text), strings.ToLower(strings.TrimSpace(word))
 	initial, _ := utf8.DecodeRuneInString(word)
 	anywhere := unicode.In(initial, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 	for from := 0; word != ""; {
-		i := strings.Index(sentence[from:], word)
+		i := strings.Index(text[from:], word)
 		if i < 0 {
-			return false
+			break
 		}
-		before, _ := utf8.DecodeLastRuneInString(sentence[:from+i])
+		before, _ := utf8.DecodeLastRuneInString(text[:from+i])
 		if anywhere || !unicode.IsLetter(before) && !unicode.IsDigit(before) {
-			return true
+			return from + i
 		}
 		from += i + len(word)
 	}
-	return false
+	return -1
 }
 
 // Parse reads a value that a user gave as text; a list's items have commas between them. Its error says what would do.
