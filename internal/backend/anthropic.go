@@ -9,10 +9,6 @@ import (
 // anthropic is Anthropic's Messages API.
 type anthropic struct{ service }
 
-func newAnthropic(c Config, environ []string) anthropic {
-	return anthropic{newService(c, environ, "ANTHROPIC_API_KEY")}
-}
-
 // messagesRequest is the part of the protocol that a prompt needs.
 type messagesRequest struct {
 	Model     string        `json:"model"`

@@ -142,6 +142,8 @@ func Kinds() []string {
 	return []string{KindCommand, KindClaude, KindCodex, KindGemini, KindOpencode, KindOpenAI, KindAnthropic}
 }
 
+var programs = map[string]vendor{KindClaude: claude{}, KindCodex: codex{}, KindGemini: gemini{}, KindOpencode: opencode{}}
+
 // New returns the backend of a configuration, without its fallbacks. It looks up keys and programs in environ. It fails
 // if the configuration can't work anywhere, with its Wrong or a *SettingError; Usable tells whether it can work here.
 func New(c Config, environ []string) (Backend, error) {
@@ -155,18 +157,12 @@ func New(c Config, environ []string) (Backend, error) {
 	switch c.Kind {
 	case KindCommand:
 		base.try = command{c, environ}
-	case KindClaude:
-		base.try = program{c, environ, claude{}}
-	case KindCodex:
-		base.try = program{c, environ, codex{}}
-	case KindGemini:
-		base.try = program{c, environ, gemini{}}
-	case KindOpencode:
-		base.try = program{c, environ, opencode{}}
 	case KindOpenAI:
-		base.try = newOpenAI(c, environ)
+		base.try = openAI{newService(c, environ, "OPENAI_API_KEY")}
 	case KindAnthropic:
-		base.try = newAnthropic(c, environ)
+		base.try = anthropic{newService(c, environ, "ANTHROPIC_API_KEY")}
+	default:
+		base.try = program{c, environ, programs[c.Kind]}
 	}
 	return &base, nil
 }

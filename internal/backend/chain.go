@@ -88,7 +88,7 @@ func (c chain) Ask(ctx context.Context, r Request) (Reply, error) {
 			return reply, nil
 		}
 		failures = append([]error{err}, failures...) // newest first: ReasonOf returns the first, which ended the chain
-		if !passesOn(err) {
+		if !slices.Contains([]Reason{Unavailable, Transient, TimedOut}, ReasonOf(err)) {
 			break
 		}
 		skipped = append(skipped, err.Error())
@@ -115,12 +115,4 @@ func (c chain) nobody(why func(Backend) error) error {
 		reasons = append(reasons, err.Error())
 	}
 	return errors.New(strings.Join(reasons, "\n"))
-}
-
-func passesOn(err error) bool {
-	switch ReasonOf(err) {
-	case Unavailable, Transient, TimedOut:
-		return true
-	}
-	return false
 }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -56,8 +57,8 @@ func (claude) call(c Config, r Request) (args, env []string) {
 		args = append(args, "--model", c.Model)
 	}
 	if r.Session != "" {
-		args = append(args, "--resume", sessionFile(r.Session, claudeDir(r.Environ), "projects", "*",
-			r.Session+".jsonl"))
+		dir := cmp.Or(lookup(r.Environ, "CLAUDE_CONFIG_DIR"), filepath.Join(homeDir(r.Environ), ".claude"))
+		args = append(args, "--resume", sessionFile(r.Session, dir, "projects", "*", r.Session+".jsonl"))
 	}
 	env = []string{"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 	// It tries ten times, even with a refused key, which takes minutes; our retries come on top.
@@ -70,25 +71,13 @@ func (claude) call(c Config, r Request) (args, env []string) {
 	return args, env
 }
 
-// claudeDir is where it keeps its sessions.
-func claudeDir(environ []string) string {
-	if dir := lookup(environ, "CLAUDE_CONFIG_DIR"); dir != "" {
-		return dir
-	}
-	return filepath.Join(homeDir(environ), ".claude")
-}
-
 // sessionFile returns the file of a session. Programs that look up an id only in the session's own directory accept the
 // file instead. Without such a file, it returns the id. dir is a directory; the elements are a pattern below it.
 func sessionFile(id, dir string, elements ...string) string {
 	if !filepath.IsAbs(dir) || strings.ContainsAny(dir, `*?[\`) && filepath.Separator == '/' {
 		return id
 	}
-	found := largest(filepath.Join(append([]string{dir}, elements...)...))
-	if found == "" {
-		return id
-	}
-	return found
+	return cmp.Or(largest(filepath.Join(append([]string{dir}, elements...)...)), id)
 }
 
 // claudeResult is what it prints at its end.

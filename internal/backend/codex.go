@@ -32,7 +32,7 @@ func (codex) call(c Config, r Request) (args, env []string) {
 		sandbox = "read-only"
 	}
 	args = append(args,
-		"--json", "--skip-git-repo-check", "-c", "sandbox_mode="+toml(sandbox), "-c", `approval_policy="never"`,
+		"--json", "--skip-git-repo-check", "-c", "sandbox_mode="+jsonText(sandbox), "-c", `approval_policy="never"`,
 		"-c", "check_for_update_on_startup=false",
 		// Tools that the work does not need: each that is offered costs tokens with every request.
 		"-c", "features.multi_agent=false", "-c", "features.goals=false", "-c", `web_search="disabled"`)
@@ -41,7 +41,7 @@ func (codex) call(c Config, r Request) (args, env []string) {
 			"-c", "sandbox_workspace_write.exclude_tmpdir_env_var=true")
 	}
 	if len(r.Writable) > 0 {
-		args = append(args, "-c", "sandbox_workspace_write.writable_roots="+toml(r.Writable))
+		args = append(args, "-c", "sandbox_workspace_write.writable_roots="+jsonText(r.Writable))
 	}
 	if c.Model != "" {
 		args = append(args, "--model", c.Model)
@@ -49,12 +49,12 @@ func (codex) call(c Config, r Request) (args, env []string) {
 	if c.BaseURL != "" {
 		keyVar := ""
 		if c.KeyEnv != "" {
-			keyVar = ",env_key=" + toml(codex{}.about().keyVar)
+			keyVar = ",env_key=" + jsonText(codex{}.about().keyVar)
 		} else if lookup(r.Environ, "OPENAI_API_KEY") != "" {
 			keyVar = `,env_key="OPENAI_API_KEY"`
 		}
-		args = append(args, "-c", "model_provider="+toml(codexProvider),
-			"-c", "model_providers."+codexProvider+"={name="+toml(codexProvider)+",base_url="+toml(c.BaseURL)+
+		args = append(args, "-c", "model_provider="+jsonText(codexProvider),
+			"-c", "model_providers."+codexProvider+"={name="+jsonText(codexProvider)+",base_url="+jsonText(c.BaseURL)+
 				`,wire_api="responses",request_max_retries=2,stream_max_retries=2`+keyVar+"}")
 	}
 	if r.Session != "" {

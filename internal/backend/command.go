@@ -55,23 +55,17 @@ func (c command) missing() error {
 	if runtime.GOOS == "windows" && !strings.ContainsAny(word, `/\`) {
 		return nil
 	}
-	if strings.ContainsAny(word, `'"$`+"`"+`\=(){}[]<>|&;*?!#~`) || findProgram(word, c.env) != "" || builtin(word) {
+	if strings.ContainsAny(word, `'"$`+"`"+`\=(){}[]<>|&;*?!#~`) || findProgram(word, c.env) != "" ||
+		slices.Contains(strings.Fields(shellWords), word) {
 		return nil
 	}
 	return &Error{Reason: Unavailable, Message: fmt.Sprintf("the program %s is not there", oneLine(word)),
 		Hint: "install it, or correct the agent's command"}
 }
 
-// builtin reports whether a first word is likely the shell's own.
-func builtin(word string) bool {
-	switch word {
-	case "cd", "exec", "eval", "command", ".", ":", "if", "for", "while", "until", "case", "set", "export", "ulimit",
-		"umask", "trap", "exit", "read",
-		"time", "unset", "readonly", "printf", "echo", "test", "true", "false", "wait", "source":
-		return true
-	}
-	return false
-}
+// shellWords are first words that are likely the shell's own.
+const shellWords = "cd exec eval command . : if for while until case set export ulimit umask trap exit read time unset " +
+	"readonly printf echo test true false wait source"
 
 // childEnv is the environment of a command: the request's, then what the kind wants, then the request's own variables.
 // It drops the variables by which an agent that runs us would take its child for a part of itself.

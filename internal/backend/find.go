@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,11 +41,8 @@ func withExtension(path string, environ []string) string {
 		return path
 	}
 	if runtime.GOOS == "windows" {
-		extensions := lookup(environ, "PATHEXT")
-		if extensions == "" {
-			extensions = ".COM;.EXE;.BAT;.CMD"
-		}
-		for _, ext := range strings.Split(extensions, ";") {
+		extensions := cmp.Or(lookup(environ, "PATHEXT"), ".COM;.EXE;.BAT;.CMD")
+		for ext := range strings.SplitSeq(extensions, ";") {
 			if ext != "" && executable(path+ext) {
 				return path + ext
 			}

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -72,10 +73,7 @@ func has(dir string, names ...string) bool {
 // geminiSession continues a session by its file, because gemini looks up ids only among the sessions of one directory.
 // That creates a copy with an id of its own.
 func geminiSession(r Request) []string {
-	home := lookup(r.Environ, "GEMINI_CLI_HOME")
-	if home == "" {
-		home = homeDir(r.Environ)
-	}
+	home := cmp.Or(lookup(r.Environ, "GEMINI_CLI_HOME"), homeDir(r.Environ))
 	const idInName = 8 // characters of the id at the end of the file's name
 	file := sessionFile("", filepath.Join(home, ".gemini"), "tmp", "*", "chats",
 		"session-*-"+r.Session[:min(len(r.Session), idInName)]+".jsonl")

@@ -9,10 +9,6 @@ import (
 // openAI is any service that speaks OpenAI's chat completions, including local servers.
 type openAI struct{ service }
 
-func newOpenAI(c Config, environ []string) openAI {
-	return openAI{newService(c, environ, "OPENAI_API_KEY")}
-}
-
 // chatRequest and chatAnswer are the parts of the protocol that a prompt and its reply need.
 type chatRequest struct {
 	Model    string        `json:"model"`

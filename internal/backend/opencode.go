@@ -1,7 +1,6 @@
 package backend
 
 import (
-	"encoding/json"
 	"net/http"
 	"path"
 	"path/filepath"
@@ -66,7 +65,7 @@ func (opencode) permission(c Config, r Request) string {
 	if c.Shell && r.Access == MayWrite {
 		rules["bash"] = "allow"
 	}
-	return encode(rules)
+	return jsonText(rules)
 }
 
 // config describes the service at a base URL. The key is in a variable, not in here.
@@ -75,21 +74,13 @@ func (o opencode) config(c Config, model string) string {
 	if c.KeyEnv != "" {
 		options["apiKey"] = "{env:" + o.about().keyVar + "}"
 	}
-	return encode(map[string]any{
+	return jsonText(map[string]any{
 		"model": model, "small_model": model, "share": "disabled", "autoupdate": false,
 		"provider": map[string]any{opencodeProvider: map[string]any{
 			"npm": "@ai-sdk/openai-compatible", "name": opencodeProvider, "options": options,
 			"models": map[string]any{c.Model: map[string]any{"name": c.Model}},
 		}},
 	})
-}
-
-func encode(v map[string]any) string {
-	data, err := json.Marshal(v)
-	if err != nil { // never fails for maps of strings
-		return "{}"
-	}
-	return string(data)
 }
 
 // opencodeEvent is one line of its output.

@@ -76,7 +76,7 @@ func (p program) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 	if reply.Session != "" {
 		reply.Session += bound
 	}
-	reply.ExitCode, reply.LogTail = out.exit, hidden.Text(out.messages())
+	reply.ExitCode, reply.LogTail = out.exit, hidden.Text(output{stderr: out.stderr}.tail())
 	return reply, nil
 }
 
@@ -156,10 +156,7 @@ func (p program) usable(ctx context.Context) error {
 	if err := p.missing(); err != nil {
 		return err
 	}
-	path, err := p.path()
-	if err != nil {
-		return err
-	}
+	path, _ := p.path() // which is not missing
 	const patience = 30 * time.Second
 	dir := os.TempDir()
 	_, env := p.vendor.call(p.cfg, Request{Dir: dir})
@@ -184,11 +181,6 @@ func plain(prompt string) string {
 	return prompt
 }
 
-// messages is the end of what the program printed besides its reply, fit to be shown.
-func (o output) messages() string {
-	return output{stderr: o.stderr}.tail()
-}
-
 // lines decodes output of one JSON object per line and calls each with it. It skips other lines, because programs print
 // warnings too. It reports whether it found any object.
 func lines[T any](stdout []byte, each func(T)) bool {
@@ -207,11 +199,8 @@ func lines[T any](stdout []byte, each func(T)) bool {
 	return any
 }
 
-// toml formats a value for codex's -c, which reads TOML: a basic string is written as in JSON.
-func toml(v any) string {
-	data, err := json.Marshal(v)
-	if err != nil { // never fails for strings and lists of strings
-		return `""`
-	}
+// jsonText formats strings, lists of them and maps. codex's -c reads TOML, which writes strings and lists as JSON does.
+func jsonText(v any) string {
+	data, _ := json.Marshal(v) // it never fails for these
 	return string(data)
 }

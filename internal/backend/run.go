@@ -3,7 +3,6 @@ package backend
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -123,21 +122,15 @@ func readEnd(path string, most int64) string {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.Size() > most {
-		if _, err := f.Seek(-most, io.SeekEnd); err != nil {
-			return ""
-		}
+		_, _ = f.Seek(-most, io.SeekEnd) // else it is read from its beginning
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return ""
-	}
+	data, _ := io.ReadAll(io.LimitReader(f, most))
 	return string(data)
 }
 
 // line is the command line that runs a program with arguments.
 func line(program string, args []string) string {
-	words := make([]string, 0, len(args)+1)
-	words = append(words, shell.Quote(program))
+	words := []string{shell.Quote(program)}
 	for _, a := range args {
 		words = append(words, shell.Quote(a))
 	}

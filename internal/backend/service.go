@@ -82,7 +82,8 @@ func (s service) within(ctx context.Context, deadline time.Time, q query) (Reply
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return Reply{}, unreadable(err)
 	}
-	return Reply{}, connection(err)
+	// An unknown host or a closed port may only last until a network or a local server has started.
+	return Reply{}, &Error{Reason: Transient, Message: "no answer from the service: " + err.Error()}
 }
 
 // post sends the request and reads the answer, of at most MaxReply bytes. An HTTP error becomes an *Error.
@@ -142,12 +143,6 @@ func decode(data []byte, into any) error {
 
 func unreadable(err error) *Error {
 	return &Error{Reason: Malformed, Message: "the answer can't be read: " + err.Error()}
-}
-
-// connection is the error of a request that got no answer. It is transient: an unknown host or a closed port may only
-// last until a network or a local server has started.
-func connection(err error) *Error {
-	return &Error{Reason: Transient, Message: "no answer from the service: " + err.Error()}
 }
 
 // answered turns an HTTP response into an error.
