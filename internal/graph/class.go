@@ -67,11 +67,9 @@ func looks() [8]look {
 	return [8]look{
 		{Ready, " ", "○", "o", "36", "ready", "#e8f4fb", "#1b6f9c", "#12303f", "#6cc4f0", circle, false, ""},
 		{Running, ">", "▶", ">", "34", "in progress", "#e6ebfd", "#2b4fc4", "#1a2450", "#92a8ff",
-			"M3.5 1.5v13l11-6.5z", true,
-			""},
+			"M3.5 1.5v13l11-6.5z", true, ""},
 		{Review, "?", "?", "?", "33", "awaiting review", "#fdf3d8", "#8a6100", "#3d2f0a", "#f0c04c",
-			"M8 .8 15.2 8 8 15.2.8 8z",
-			false, ""},
+			"M8 .8 15.2 8 8 15.2.8 8z", false, ""},
 		{Done, "x", "✓", "+", "32", "done", "#e3f5e9", "#1a7a43", "#12351f", "#5fd394",
 			"M1.5 8.5 6 13 14.5 3.5", false, ""},
 		{Rejected, "~", "✗", "x", "31", "to be made again", "#fde7e5", "#b3261e", "#45161a", "#ff8f86",

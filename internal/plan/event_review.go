@@ -172,9 +172,8 @@ func (e AddCheck) Apply(s *State) (Change, error) {
 		}
 	}
 	return Change{
-		Subject: fmt.Sprintf("%s: ran %s on %s, %d failed", t.TaskID, plain.Count(len(k.Criteria), "check"),
-			k.ReviewedArtifactID,
-			failed),
+		Subject: fmt.Sprintf("%s: ran %s on %s, %d failed", t.TaskID,
+			plain.Count(len(k.Criteria), "check"), k.ReviewedArtifactID, failed),
 		Trailers: trailers(eventCheck, t.TaskID, "Wf-Artifact", k.ReviewedArtifactID, "Wf-Agent", ReviewerChecks),
 		Author:   e.Author,
 		Add:      []Entry{{Path: t.TaskID.Dir() + "/" + rec.Path(), Data: Document(k)}},

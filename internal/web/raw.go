@@ -85,8 +85,7 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil {
 		err = s.apart(r.Context(), func(store *gitstore.Store) error {
-			return store.CopyBlob(r.Context(), entry.OID,
-				w)
+			return store.CopyBlob(r.Context(), entry.OID, w)
 		})
 	}
 	if err != nil {

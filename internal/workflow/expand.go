@@ -3,6 +3,7 @@ package workflow
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -260,12 +261,7 @@ func (i *inst) inside(goal *inst) bool {
 }
 
 func sorted[K ~string, V any](m map[K]V) []K {
-	names := make([]K, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(m))
 }
 
 // listed is a list for people after some words, "" if it is empty.

@@ -65,9 +65,8 @@ func (l *linter) file(f *file) {
 			sum += weight
 		}
 		if sum <= 0 {
-			l.at(f, "weights-zero", "rubrics."+name+".dimensions", "no dimension has a weight", "weights, one above 0",
-				"none",
-				"dimensions: {correctness: 60, completeness: 40}")
+			l.at(f, "weights-zero", "rubrics."+name+".dimensions", "no dimension has a weight",
+				"weights, one above 0", "none", "dimensions: {correctness: 60, completeness: 40}")
 		}
 	}
 	for _, name := range keys(f.root.Child("schemas")) {
@@ -101,8 +100,7 @@ func (l *linter) param(f *file, p Param) {
 	at := "params." + p.Name
 	if !paramName.Get().MatchString(p.Name) {
 		l.at(f, "bad-id", at, "is not the name of a param", "letters, digits, _ and -, a letter first",
-			plain.Quote(p.Name),
-			"mode")
+			plain.Quote(p.Name), "mode")
 	}
 	if slices.Contains([]string{"sentence", roundName, prevName}, p.Name) {
 		l.at(f, "name-clash", at, "the name has another meaning already", "a name of its own", p.Name, "")
@@ -121,16 +119,14 @@ func (l *linter) score(f *file) {
 	for i, r := range f.head.Score.Rules {
 		if _, ok := f.head.Facts[r.Fact]; r.Fact != "" && !ok {
 			l.at(f, "unknown-name", fmt.Sprintf("score.rules[%d].fact", i), "names no fact",
-				listed("one of ", sorted(f.head.Facts)),
-				plain.Quote(r.Fact), "")
+				listed("one of ", sorted(f.head.Facts)), plain.Quote(r.Fact), "")
 		}
 	}
 	for _, name := range sorted(f.head.Score.Sets) {
 		p := f.param(name)
 		if p.Name == "" {
-			l.at(f, "unknown-name", "score.sets."+name, "names no param", listed("one of ", paramNames(f.set)),
-				plain.Quote(name),
-				guess(name, paramNames(f.set)))
+			l.at(f, "unknown-name", "score.sets."+name, "names no param",
+				listed("one of ", paramNames(f.set)), plain.Quote(name), guess(name, paramNames(f.set)))
 			continue
 		}
 		for i, step := range f.head.Score.Sets[name] {
@@ -149,9 +145,8 @@ func guess(name string, names []string) string { return plandoc.Nearest(name, na
 func (l *linter) schema(f *file, name string) {
 	at := "schemas." + name
 	if remote := remoteRef(f.head.Schemas[name]); remote != "" {
-		l.at(f, "remote-reference", at, "the schema refers to another document", "references within the schema",
-			plain.Quote(remote),
-			"$ref: '#/$defs/item'")
+		l.at(f, "remote-reference", at, "the schema refers to another document",
+			"references within the schema", plain.Quote(remote), "$ref: '#/$defs/item'")
 		return
 	}
 	text, err := json.Marshal(f.head.Schemas[name])
@@ -250,16 +245,14 @@ func (l *linter) loop(n *node, around *names) {
 		return
 	}
 	if p := raw.Child("param"); p != nil && f.param(p.Text).Type != typeList {
-		l.node(n, "unknown-name", "each.param", "names no param that is a list", "a param of the type list",
-			plain.Quote(p.Text),
-			guess(p.Text, paramNames(f.set)))
+		l.node(n, "unknown-name", "each.param", "names no param that is a list",
+			"a param of the type list", plain.Quote(p.Text), guess(p.Text, paramNames(f.set)))
 	}
 	if item := raw.Child("item"); item != nil {
 		name, _, _ := strings.Cut(item.Text, ".")
 		if at := around.seen(name); at == nil {
 			l.node(n, "unknown-name", "each.item", "names no item of a loop around",
-				"the name after as, and a field of the item",
-				plain.Quote(item.Text), "item: m.tasks")
+				"the name after as, and a field of the item", plain.Quote(item.Text), "item: m.tasks")
 		} else if at.item != nil && itemSchema(around, item.Text) == nil {
 			l.node(n, "unknown-name", "each.item", "names no list that the schema has", "a field that is a list",
 				plain.Quote(item.Text), "")
@@ -299,8 +292,7 @@ func (l *linter) limit(n *node, most *document.Node, field string) {
 	m := oneParam.Get().FindStringSubmatch(most.Text)
 	if m == nil {
 		l.node(n, "no-bound", field, "is not a bound", "a number, or {{PARAM}} of a param with max",
-			plain.Quote(most.Text),
-			"max: 8")
+			plain.Quote(most.Text), "max: 8")
 		return
 	}
 	if p := n.file.param(m[1]); p.Type != typeInteger || p.Max == 0 {
@@ -366,13 +358,10 @@ func (l *linter) fields(n *node, where *document.Node, field string) {
 	if s == nil {
 		if n.loop.repeat {
 			l.node(n, "until-not-in-schema", field, "nothing says that the file has these fields",
-				"a schema of the file",
-				"none",
-				"schema: {"+n.from().Child("file").Text+": refined}")
+				"a schema of the file", "none", "schema: {"+n.from().Child("file").Text+": refined}")
 		} else if from := n.from(); l.w.schemaOf(l.w.sourceOf(from.Child("of").Text), from.Child("file").Text) != nil {
 			l.node(n, "until-not-in-schema", "each.at", "the schema of the file has no list there",
-				"a JSON Pointer to a list",
-				plain.Quote(textOf(n.loop.raw.Child("at"))), "at: /tasks")
+				"a JSON Pointer to a list", plain.Quote(textOf(n.loop.raw.Child("at"))), "at: /tasks")
 		}
 		return
 	}
@@ -380,8 +369,7 @@ func (l *linter) fields(n *node, where *document.Node, field string) {
 		part := s.At(strings.Split(entry.Key, "."))
 		if part == nil {
 			l.node(n, "until-not-in-schema", field, "the schema of the file has no such field",
-				listed("one of ", s.Fields()),
-				plain.Quote(entry.Key), guess(entry.Key, s.Fields()))
+				listed("one of ", s.Fields()), plain.Quote(entry.Key), guess(entry.Key, s.Fields()))
 			continue
 		}
 		if bad, found := misses(part, &entry); bad {
@@ -446,8 +434,7 @@ func (l *linter) when(n *node, in *names) {
 				all = append(all, s.name)
 			}
 			l.node(n, "unknown-name", "when", "names no param, fact or item", listed("one of ", all),
-				plain.Quote(entry.Key),
-				guess(head, all))
+				plain.Quote(entry.Key), guess(head, all))
 			continue
 		}
 		if p := n.file.param(entry.Key); p.Type == typeChoice {
@@ -482,8 +469,7 @@ func (l *linter) use(n *node) {
 				"set: {"+p.Name+": "+p.example()+"}")
 		} else if v != nil && !strings.Contains(v.Text, "{{") && p.check(v.Value(document.Exact)) != nil {
 			l.node(n, "bad-param", "set."+p.Name, "is no value that the param can have", p.expected(),
-				plain.Quote(v.Text),
-				p.Name+": "+p.example())
+				plain.Quote(v.Text), p.Name+": "+p.example())
 		}
 	}
 }
@@ -552,9 +538,8 @@ func (l *linter) schemas(n *node) {
 	for i := range entries {
 		e := &entries[i]
 		if named.Kind == document.Object && !slices.Contains(n.makes(), e.Key) {
-			l.node(n, "unknown-name", "schema", "is no file that the task makes", listed("one of ", n.makes()),
-				plain.Quote(e.Key),
-				guess(e.Key, n.makes()))
+			l.node(n, "unknown-name", "schema", "is no file that the task makes",
+				listed("one of ", n.makes()), plain.Quote(e.Key), guess(e.Key, n.makes()))
 		}
 		l.name(n, "schema", e, sorted(l.w.schemas), "schema")
 		if s := l.w.parsed(e.Text); s != nil && !l.measured(n) {

@@ -155,9 +155,8 @@ func (x *expander) bound(n *node, e *env) int {
 	filled := x.value(n, most, e)
 	v, _ := filled.Value(document.Exact).(int64)
 	if v < 1 {
-		x.find(n, "no-bound", n.loopField()+".max", "is no number of instances", "a whole number from 1",
-			plain.Quote(filled.Text),
-			"max: 5")
+		x.find(n, "no-bound", n.loopField()+".max", "is no number of instances",
+			"a whole number from 1", plain.Quote(filled.Text), "max: 5")
 	}
 	return int(min(max(v, 1), MaxTasks+1))
 }

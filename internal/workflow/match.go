@@ -165,8 +165,7 @@ func (x *expander) named1(n *node, from *inst, name, field string) (found []*ins
 			switch {
 			case !wild:
 				x.find(n, "unknown-name", field, "names a task that is not there yet",
-					"the group around it: "+string(l.goal.id),
-					name, string(l.goal.id))
+					"the group around it: "+string(l.goal.id), name, string(l.goal.id))
 			case !from.inside(l.goal) && !slices.Contains(found, l.goal):
 				found = append(found, l.goal)
 			}

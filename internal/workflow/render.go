@@ -366,8 +366,7 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 		t.Judges = &d.Judges.Judges
 		if t.Judges.Tasks = x.resolve(i.node, i, "judges.tasks").ids; len(t.Judges.Tasks) == 0 {
 			x.find(i.node, "judges-nothing", "judges.tasks", "none of what the task judges is there",
-				"a task that is there with it",
-				"none", "when: the same as of what it judges")
+				"a task that is there with it", "none", "when: the same as of what it judges")
 			return nil
 		}
 	}
