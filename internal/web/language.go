@@ -60,16 +60,9 @@ func switchLanguage(w http.ResponseWriter, r *http.Request, lang string) error {
 	http.SetCookie(w, &http.Cookie{Name: languageCookie, Value: lang, Path: "/", MaxAge: 1 << 25, HttpOnly: true,
 		SameSite: http.SameSiteStrictMode})
 	// Only path and query: not to another host, which "//host" would name.
-	http.Redirect(w, r, (&url.URL{Path: "/" + trimSlashes(back.Path), RawQuery: back.RawQuery}).String(),
+	http.Redirect(w, r, (&url.URL{Path: "/" + strings.TrimLeft(back.Path, `/\`), RawQuery: back.RawQuery}).String(),
 		http.StatusSeeOther)
 	return nil
-}
-
-func trimSlashes(p string) string {
-	for p != "" && (p[0] == '/' || p[0] == '\\') {
-		p = p[1:]
-	}
-	return p
 }
 
 // chinese maps every English text of the page to Chinese. The texts of a plan, a command or the engine stay as they

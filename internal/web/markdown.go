@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"html"
 	"html/template"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -129,18 +130,18 @@ func (tables) Transform(p *ast.Paragraph, r text.Reader, _ parser.Context) {
 	lines := p.Lines()
 	for i := 1; i < lines.Len(); i++ {
 		at := lines.At(i)
-		aligned := alignments(at.Value(r.Source()))
-		if aligned == nil {
+		columns := countColumns(at.Value(r.Source()))
+		if columns == 0 {
 			continue
 		}
-		header := tableRow(lines.At(i-1), aligned, true, r.Source())
-		if header.ChildCount() != len(aligned) {
+		header := tableRow(lines.At(i-1), columns, true, r.Source())
+		if header.ChildCount() != columns {
 			return
 		}
 		table := extension.NewTable()
 		table.AppendChild(table, extension.NewTableHeader(header))
 		for j := i + 1; j < lines.Len(); j++ {
-			table.AppendChild(table, tableRow(lines.At(j), aligned, false, r.Source()))
+			table.AppendChild(table, tableRow(lines.At(j), columns, false, r.Source()))
 		}
 		parent := p.Parent()
 		parent.InsertAfter(parent, p, table)
@@ -154,12 +155,13 @@ func (tables) Transform(p *ast.Paragraph, r text.Reader, _ parser.Context) {
 	}
 }
 
-var dashes = pattern.Compile(`^\s*(:?)-+(:?)\s*$`)
+var dashes = pattern.Compile(`^\s*:?-+:?\s*$`)
 
-// alignments reads the line below a header; nil if it is none.
-func alignments(line []byte) []extension.Alignment {
+// countColumns reads the line below a header; 0 if it is none. How columns are aligned would take an inline style, which
+// the page does not allow.
+func countColumns(line []byte) int {
 	if width, _ := util.IndentWidth(line, 0); width > 3 || len(bytes.Trim(line, "-")) == 0 {
-		return nil
+		return 0
 	}
 	columns := bytes.Split(line, []byte("|"))
 	if util.IsBlank(columns[0]) {
@@ -168,28 +170,15 @@ func alignments(line []byte) []extension.Alignment {
 	if n := len(columns); n > 0 && util.IsBlank(columns[n-1]) {
 		columns = columns[:n-1]
 	}
-	var all []extension.Alignment
-	for _, c := range columns {
-		m := dashes.Get().FindSubmatch(c)
-		switch {
-		case m == nil:
-			return nil
-		case len(m[1]) > 0 && len(m[2]) > 0:
-			all = append(all, extension.AlignCenter)
-		case len(m[1]) > 0:
-			all = append(all, extension.AlignLeft)
-		case len(m[2]) > 0:
-			all = append(all, extension.AlignRight)
-		default:
-			all = append(all, extension.AlignNone)
-		}
+	if slices.ContainsFunc(columns, func(c []byte) bool { return !dashes.Get().Match(c) }) {
+		return 0
 	}
-	return all
+	return len(columns)
 }
 
 // tableRow reads a row. A header keeps surplus cells, so that they can be counted.
-func tableRow(at text.Segment, aligned []extension.Alignment, header bool, source []byte) *extension.TableRow {
-	out := extension.NewTableRow(aligned)
+func tableRow(at text.Segment, columns int, header bool, source []byte) *extension.TableRow {
+	out := extension.NewTableRow(nil)
 	at = at.TrimLeftSpace(source)
 	at = at.TrimRightSpace(source)
 	line := at.Value(source)
@@ -200,22 +189,19 @@ func tableRow(at text.Segment, aligned []extension.Alignment, header bool, sourc
 	if bytes.HasSuffix(line, []byte("|")) {
 		end--
 	}
-	for begin < end && (header || out.ChildCount() < len(aligned)) {
+	for begin < end && (header || out.ChildCount() < columns) {
 		stop := begin
 		for stop < end && (line[stop] != '|' || stop > 0 && line[stop-1] == '\\') {
 			stop++
 		}
 		cell := extension.NewTableCell()
-		if n := out.ChildCount(); n < len(aligned) {
-			cell.Alignment = aligned[n]
-		}
 		inside := text.NewSegment(at.Start+begin, at.Start+stop)
 		inside = inside.TrimLeftSpace(source)
 		cell.Lines().Append(inside.TrimRightSpace(source))
 		out.AppendChild(out, cell)
 		begin = stop + 1
 	}
-	for out.ChildCount() < len(aligned) {
+	for out.ChildCount() < columns {
 		out.AppendChild(out, extension.NewTableCell())
 	}
 	return out
@@ -323,12 +309,8 @@ func (github) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		}
 		return "</tr>\n"
 	})
-	element(extension.KindTableCell, func(n ast.Node) string {
-		if a := n.(*extension.TableCell).Alignment; a != extension.AlignNone {
-			return "<" + cellTag(n) + ` style="text-align:` + a.String() + `">`
-		}
-		return "<" + cellTag(n) + ">"
-	}, func(n ast.Node) string { return "</" + cellTag(n) + ">\n" })
+	element(extension.KindTableCell, func(n ast.Node) string { return "<" + cellTag(n) + ">" },
+		func(n ast.Node) string { return "</" + cellTag(n) + ">\n" })
 	element(extension.KindTaskCheckBox, func(n ast.Node) string {
 		if n.(*extension.TaskCheckBox).IsChecked {
 			return `<input checked="" disabled="" type="checkbox"> `
