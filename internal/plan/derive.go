@@ -239,34 +239,6 @@ func (r *TaskRecords) countAttempts(version int) (ended, lost int) {
 	return ended, lost
 }
 
-// verdict of a version: of each reviewer the newest review counts; any rejection rejects, a quorum of approvals
-// approves, else it still awaits review and the verdict is "". The number is that of the newest review of the version.
-// A plan of version 2 has more rules (panel.go).
-func (s *State) verdict(id TaskID, r *TaskRecords, version int) (Verdict, int) {
-	if s.Plan.SchemaVersion > 1 {
-		return s.verdictOfPanel(id, r, version)
-	}
-	latest := map[string]Verdict{}
-	newest := 0
-	for _, rev := range r.Reviews {
-		if rev.Version == version {
-			latest[rev.Reviewer] = rev.Verdict
-			newest = rev.N
-		}
-	}
-	approvals := 0
-	for _, v := range latest {
-		if v == Rejected {
-			return Rejected, newest
-		}
-		approvals++
-	}
-	if approvals > 0 && approvals >= s.Quorum(id) {
-		return Approved, newest
-	}
-	return "", newest
-}
-
 // Quorum is how many reviewers must approve a version of the task.
 func (s *State) Quorum(id TaskID) int {
 	if c := s.CheckOf(id); c != nil && c.Quorum > 0 {

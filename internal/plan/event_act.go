@@ -48,7 +48,7 @@ func (e ApplyVerdicts) Apply(s *State) (Change, error) {
 		Body:     strings.Join(w.lines, "\n"),
 		Trailers: trailers(EventVerdicts, lead, "Wf-Artifact", version, "Wf-Agent", ReviewerVerdicts),
 		Author:   Actor{ReviewerVerdicts, ReviewerVerdicts + agentDomain},
-		Add:      w.addActs(Second(e.Time)),
+		Add:      s.addActs(w.add, actVerdicts, ReviewerVerdicts, Second(e.Time), e.Judges...),
 	}, nil
 }
 
@@ -117,28 +117,6 @@ func (w *actWriter) subject() string {
 	}
 	applied := strings.TrimPrefix(strings.Join(names, ", "), string(w.judges[0])+" ")
 	return fmt.Sprintf("%s: %s applied: %s", w.judges[0], applied, strings.Join(said, "; "))
-}
-
-// addActs adds the records that the judges' versions have taken effect, and returns all.
-func (w *actWriter) addActs(at time.Time) []Entry {
-	var docs []actDocument
-	var wrote []string
-	for _, e := range w.add {
-		wrote = append(wrote, e.Path)
-	}
-	for _, id := range w.judges {
-		r := w.state.Records.Of(id)
-		act := actRecord{w.state.Tasks[id].Active, newestOf(r.Attempts).N, actVerdicts}
-		wrote = append(wrote, id.Dir()+"/"+act.Path())
-		docs = append(docs, actDocument{SchemaVersion: 1, TaskID: id, ArtifactID: VersionID(act.Version),
-			Kind: act.Kind, By: ReviewerVerdicts, CreatedAt: at})
-	}
-	first := len(w.add)
-	for i, d := range docs {
-		d.Wrote = wrote
-		w.add = append(w.add, Entry{Path: wrote[first+i], Data: Document(d)})
-	}
-	return w.add
 }
 
 // Together lists, in plan order, the judges whose approved verdicts take effect in one event with those

@@ -68,17 +68,16 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 	if err := e.Holds(s); err != nil {
 		return Change{}, err
 	}
-	act := actRecord{Version: t.Active, Kind: actFinish}
 	c := Change{
 		Trailers: trailers(EventDecision, e.Task, "Wf-Artifact", VersionID(t.Active), "Wf-Agent", ReviewerDecision),
 		Author:   Actor{ReviewerDecision, ReviewerDecision + agentDomain}, Beside: map[string]any{},
 	}
-	says := "finish"
+	kind, says := actFinish, "finish"
 	switch {
 	case e.Order.TaskID != "":
-		act.Kind, says, err = actOrder, "order to "+string(e.Order.TaskID), e.addOrder(s, t, &c)
+		kind, says, err = actOrder, "order to "+string(e.Order.TaskID), e.addOrder(s, t, &c)
 	case e.Ask != nil:
-		act.Kind, says = actAsk, "asks the user"
+		kind, says = actAsk, "asks the user"
 		e.addQuestion(s, &c)
 	default:
 		if open := s.Unfinished(e.Task); len(open) > 0 {
@@ -95,7 +94,7 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 		return Change{}, err
 	}
 	if e.Amended.Tree != "" {
-		if act.Kind == actFinish {
+		if kind == actFinish {
 			return Change{}, refuse(e.Task, "a decision that finishes changes no plan")
 		}
 		says += ", amends the plan"
@@ -104,21 +103,27 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 		}
 	}
 	c.Subject = fmt.Sprintf("%s: %s applied, %s", e.Task, VersionID(t.Active), says)
-	c.Add = append(c.Add, s.actOf(e.Task, act, c.Add, ReviewerDecision, Second(e.Time)))
+	c.Add = s.addActs(c.Add, kind, ReviewerDecision, Second(e.Time), e.Task)
 	return c, nil
 }
 
-// actOf is the record that a version has taken effect with what an event adds.
-func (s *State) actOf(id TaskID, act actRecord, add []Entry, by string, at time.Time) Entry {
-	act.Attempt = newestOf(s.Records.Of(id).Attempts).N
-	doc := actDocument{SchemaVersion: 1, TaskID: id, ArtifactID: VersionID(act.Version), Kind: act.Kind, By: by,
-		CreatedAt: at}
+// addActs adds to what an event adds the records that the newest versions of some tasks have taken effect with it.
+func (s *State) addActs(add []Entry, kind, by string, at time.Time, ids ...TaskID) []Entry {
+	var wrote []string
 	for _, e := range add {
-		doc.Wrote = append(doc.Wrote, e.Path)
+		wrote = append(wrote, e.Path)
 	}
-	path := id.Dir() + "/" + act.Path()
-	doc.Wrote = append(doc.Wrote, path)
-	return Entry{Path: path, Data: Document(doc)}
+	var acts []Entry
+	for _, id := range ids {
+		act := actRecord{s.Tasks[id].Active, newestOf(s.Records.Of(id).Attempts).N, kind}
+		acts = append(acts, Entry{Path: id.Dir() + "/" + act.Path()})
+		wrote = append(wrote, id.Dir()+"/"+act.Path())
+	}
+	for i, id := range ids {
+		acts[i].Data = Document(actDocument{SchemaVersion: 1, TaskID: id, ArtifactID: VersionID(s.Tasks[id].Active),
+			Kind: kind, Wrote: wrote, By: by, CreatedAt: at})
+	}
+	return append(add, acts...)
 }
 
 func (e ApplyDecision) addOrder(s *State, by *TaskState, c *Change) error {

@@ -131,11 +131,6 @@ func (t *TaskRecords) addLink(to *[]linkRecord, version int, name string) bool {
 // name is the last part of the record's name.
 func (l linkRecord) name() string { return string(l.Task) + "-" + VersionID(l.Of) }
 
-// fromPath is where the record is that a version was made from another, below the task's directory.
-func (l linkRecord) fromPath() string {
-	return recordPath("artifacts", false, formFrom, values{n: l.Version, name: l.name()})
-}
-
 // The forms of names below artifacts/, by their places in the table.
 const (
 	formFrom = 2
@@ -156,10 +151,6 @@ type modeRecord struct {
 	Mode    string
 }
 
-func (m modeRecord) path() string {
-	return recordPath("artifacts", false, formMode, values{n: m.Version, word: m.Mode})
-}
-
 // The kinds of act.
 const (
 	actVerdicts = "verdicts"
@@ -169,11 +160,7 @@ const (
 )
 
 func isAct(kind string) bool {
-	switch kind {
-	case actVerdicts, actOrder, actAsk, actFinish:
-		return true
-	}
-	return false
+	return slices.Contains([]string{actVerdicts, actOrder, actAsk, actFinish}, kind)
 }
 
 // actRecord says that an approved version of a task that judges or decides has taken effect. Attempts up to Attempt no

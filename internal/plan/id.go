@@ -63,12 +63,8 @@ func allBytes(s string, is func(byte) bool) bool {
 // Dir is the directory of the task's records in the plan's tree: tasks/<first byte of sha1(id), hex>/<id>. The extra
 // level keeps the trees that an event rewrites small.
 func (id TaskID) Dir() string {
-	return "tasks/" + id.fanout() + "/" + string(id)
-}
-
-func (id TaskID) fanout() string {
 	sum := sha1.Sum([]byte(id))
-	return hex.EncodeToString(sum[:1])
+	return "tasks/" + hex.EncodeToString(sum[:1]) + "/" + string(id)
 }
 
 // CheckID is the id of the CHECK that reviews the task, unless the plan names another.

@@ -9,16 +9,15 @@ import (
 	"gitwf/internal/plain"
 )
 
-// How a version comes to its verdict in a plan of version 2: by seats that agree, in a bounded number of rounds, or
-// because the rounds are used up and its CHECK takes what there is. All of it follows from the names of reviews.
+// How a version comes to its verdict: of each reviewer the newest review counts; any rejection rejects, a quorum of
+// approvals approves, else it still awaits review and the verdict is "". In a plan of version 2 also by seats that agree,
+// in a bounded number of rounds, or because the rounds are used up and its CHECK takes what there is. All of it follows
+// from the names of reviews.
 
-// verdictOfPanel is the verdict of a version, and the number of its newest review.
-func (s *State) verdictOfPanel(id TaskID, r *TaskRecords, version int) (Verdict, int) {
+// verdict is the verdict of a version, and the number of its newest review.
+func (s *State) verdict(id TaskID, r *TaskRecords, version int) (Verdict, int) {
 	reviews := r.reviewsOf(version)
-	newest := 0
-	if n := len(reviews); n > 0 {
-		newest = reviews[n-1].N
-	}
+	newest := newestOf(reviews).N
 	if at := s.acceptance(id, r, version); at > 0 {
 		later := slices.DeleteFunc(reviews, func(v ReviewRecord) bool { return v.N < at || s.judges(v.Reviewer) })
 		for _, v := range newestByReviewer(later) {
@@ -60,15 +59,18 @@ func (s *State) judges(reviewer string) bool {
 // tallyReviews is the verdict that the reviews of one version give. What accepts it is left out: see acceptance.
 func (s *State) tallyReviews(id TaskID, reviews []ReviewRecord) Verdict {
 	newest := newestByReviewer(reviews)
-	delete(newest, reviewerAccepted)
+	panels := s.Plan.SchemaVersion > 1 // before, these names were a reviewer's like others
+	if panels {
+		delete(newest, reviewerAccepted)
+	}
 	check := s.CheckOf(id)
-	if check == nil || check.Agree == nil {
+	if !panels || check == nil || check.Agree == nil {
 		approvals := 0
 		for name, v := range newest {
 			if v.Verdict == Rejected {
 				return Rejected
 			}
-			if name != reviewerOvertook && !s.judges(name) {
+			if !panels || name != reviewerOvertook && !s.judges(name) {
 				approvals++
 			}
 		}
@@ -239,7 +241,7 @@ func (s *State) acceptance(id TaskID, r *TaskRecords, version int) int {
 	i := slices.IndexFunc(r.Reviews, func(v ReviewRecord) bool {
 		return v.Version == version && v.Reviewer == reviewerAccepted && v.Verdict == Approved
 	})
-	if i < 0 || !s.takesExhausted(id) || !s.usedUp(id, r, version, r.Reviews[i].N) {
+	if i < 0 || s.Plan.SchemaVersion < 2 || !s.takesExhausted(id) || !s.usedUp(id, r, version, r.Reviews[i].N) {
 		return 0
 	}
 	return r.Reviews[i].N
@@ -304,7 +306,7 @@ func (s *State) Accepted(id TaskID, version int) bool {
 		return false
 	}
 	r := s.Records.Of(id)
-	v, _ := s.verdictOfPanel(id, r, version)
+	v, _ := s.verdict(id, r, version)
 	return v == Approved && s.acceptance(id, r, version) > 0
 }
 

@@ -199,7 +199,7 @@ func (m MarkRecord) number() int    { return m.N }
 // newestOf is the newest record of a kind, the zero record if there is none. Records are sorted by their numbers.
 func newestOf[R any](records []R) (newest R) {
 	if n := len(records); n > 0 {
-		newest = records[n-1]
+		return records[n-1]
 	}
 	return newest
 }
@@ -266,8 +266,9 @@ func ParseTaskRecords(names []Name) *TaskRecords {
 		}
 	}
 	for _, n := range names {
-		switch {
-		case t.addName(n, halves):
+		dir, rest, _ := strings.Cut(n.Path, "/")
+		switch k := KindOf(dir, false); {
+		case k != nil && k.addRecord(t, n, rest, halves):
 		case isNewRecord(n.Path, false):
 			t.Newer = append(t.Newer, n.Path)
 		default:
@@ -309,13 +310,6 @@ func halfOf(base string) half {
 func splitName(path string) (dir, base string) {
 	i := strings.LastIndexByte(path, '/')
 	return path[:max(i, 0)], path[i+1:]
-}
-
-// addName adds the record of one name, if the format knows it.
-func (t *TaskRecords) addName(n Name, halves map[string]half) bool {
-	dir, rest, _ := strings.Cut(n.Path, "/")
-	k := KindOf(dir, false)
-	return k != nil && k.addRecord(t, n, rest, halves)
 }
 
 func appendRecord[T any](list *[]T, record T) bool {

@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/big"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,13 +69,7 @@ func (r Rubric) Vetoed(given Ratings) []string {
 // Names are the dimensions, the heaviest first.
 func (r Rubric) Names() []string {
 	return slices.SortedFunc(maps.Keys(r.Dimensions), func(a, b string) int {
-		switch {
-		case r.Dimensions[a] > r.Dimensions[b]:
-			return -1
-		case r.Dimensions[a] < r.Dimensions[b]:
-			return 1
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(r.Dimensions[b], r.Dimensions[a]), strings.Compare(a, b))
 	})
 }
 
@@ -88,7 +84,7 @@ func (r Review) checkRatings(by *Rubric) error {
 		return nil
 	case len(r.Ratings) == 0:
 		return fmt.Errorf("can't be approved without ratings of %s", strings.Join(by.Names(), ", "))
-	case r.Rubric == nil || !r.Rubric.equal(*by):
+	case r.Rubric == nil || !reflect.DeepEqual(r.Rubric, by):
 		return fmt.Errorf("its rubric changed while it was reviewed")
 	}
 	score, err := by.Scored(r.Ratings)
@@ -102,9 +98,4 @@ func (r Review) checkRatings(by *Rubric) error {
 			strings.Join(vetoed, ", "), by.Veto)
 	}
 	return nil
-}
-
-func (r Rubric) equal(as Rubric) bool {
-	return r.Scale == as.Scale && r.Pass == as.Pass && r.Clear == as.Clear && r.Veto == as.Veto &&
-		maps.Equal(r.Dimensions, as.Dimensions)
 }

@@ -165,7 +165,7 @@ func splitLeaf(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 	if old == nil || old.NodeType != Action {
 		return nil, Findings{{Code: "split-target", TaskID: leaf, Message: "is no ACTION of the plan any more"}}
 	}
-	if n := fragment.countActions(); n < 2 {
+	if n := fragment.Leaves(); n < 2 {
 		return nil, Findings{{Code: "fragment-alone", TaskID: leaf, Path: "tasks",
 			Message: "a split into one task is no smaller", Expected: "two tasks or more", Found: strconv.Itoa(n)}}
 	}
@@ -192,16 +192,6 @@ func splitLeaf(base *Plan, leaf TaskID, fragment *Plan) (*Plan, error) {
 		}
 	}
 	return &p, nil
-}
-
-// countActions is the number of ACTIONs.
-func (p *Plan) countActions() (n int) {
-	for _, t := range p.Tasks {
-		if t.NodeType == Action {
-			n++
-		}
-	}
-	return n
 }
 
 // Ignored names what a fragment has that does not count, because the plan's own holds.

@@ -33,11 +33,13 @@ func (s *State) sourceEntries(t *TaskState, a Artifact, version int, byPerson bo
 				continue // it is read as it is, and left out of the verdicts: that it changes is no surprise
 			}
 			l := linkRecord{version, in.TaskID, VersionNumber(in.ArtifactID)}
-			add = append(add, Entry{Path: dir + l.fromPath(), Data: []byte{}})
+			path := recordPath("artifacts", false, formFrom, values{n: version, name: l.name()})
+			add = append(add, Entry{Path: dir + path, Data: []byte{}})
 		}
 	}
 	if mode != "" {
-		add = append(add, Entry{Path: dir + modeRecord{version, mode}.path(), Data: []byte{}})
+		path := recordPath("artifacts", false, formMode, values{n: version, word: mode})
+		add = append(add, Entry{Path: dir + path, Data: []byte{}})
 	}
 	return add
 }
@@ -76,11 +78,6 @@ func (s *State) sameFiles(t *TaskState, l linkRecord) bool {
 	then, had := r.Version(l.Of)
 	now, has := r.Version(s.Tasks[l.Task].Approved)
 	return t.Judges == nil && had && has && then.Files == now.Files
-}
-
-// markStale has a task made again.
-func (s *State) markStale(t *TaskState, stale []linkRecord) {
-	t.Status, t.reason = StatusToBeModified, VersionID(t.Active)+" is stale: "+s.staleText(stale)
 }
 
 // addFollower notes what the newest version of a task was made from. List makes a longer list of followers.
@@ -123,8 +120,8 @@ func (s *State) demoteUndone(tasks []*TaskState) {
 		}
 	}
 	for _, t := range undone {
-		if t.Status == StatusToBeModified {
-			s.markStale(t, s.staleInputs(t, t.Approved)) // the reason names all
+		if t.Status == StatusToBeModified { // the reason names all that is stale
+			t.reason = VersionID(t.Active) + " is stale: " + s.staleText(s.staleInputs(t, t.Approved))
 		}
 	}
 }
