@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/glob"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/relpath"
@@ -268,4 +269,91 @@ func visible(name string) string {
 		return quoted
 	}
 	return name
+}
+
+// pattern is a declared path: the spec's output_dir, "" for the root of the artifact, then a pattern of internal/glob.
+type pattern struct {
+	dir      string
+	glob     string
+	optional bool // nothing need match
+}
+
+// patternsOf returns the paths that a spec declares, at least one.
+func patternsOf(spec *plan.DeliverableSpec) ([]pattern, error) {
+	names := slices.Clone(spec.Files)
+	if spec.Filename != "" {
+		names = append([]string{spec.Filename}, names...)
+	}
+	dir := path.Clean(spec.OutputDir)
+	if dir == "." || dir == "/" {
+		dir = ""
+	}
+	if len(names) == 0 {
+		return []pattern{{dir: dir, glob: "**", optional: true}}, nil
+	}
+	var patterns []pattern
+	for _, n := range names {
+		p := pattern{dir: dir, glob: path.Clean(n)}
+		if err := glob.Check(p.glob); err != nil {
+			return nil, &CollectError{Path: n, Rule: RulePattern, Want: "a pattern of names, * ? [a-z] and **",
+				Got: err.Error()}
+		}
+		patterns = append(patterns, p)
+	}
+	return patterns, nil
+}
+
+func (p pattern) String() string { return path.Join(p.dir, p.glob) }
+
+// match reports whether the pattern stands for the file.
+func (p pattern) match(file string) bool {
+	below, inside := file, true
+	if p.dir != "" {
+		below, inside = strings.CutPrefix(file, p.dir+"/")
+	}
+	return inside && glob.Match(p.glob, below)
+}
+
+// describe lists the declared patterns for a message.
+func describe(patterns []pattern) string {
+	return "what is declared: " + strings.Join(plain.Some(patterns, 5, pattern.String), ", ")
+}
+
+// checkLinks refuses every link that does not lead straight to a file of the artifact: not out of it, not to a
+// directory (two of those can make an endless tree) and not over another link. It judges by the listing, which, unlike
+// the file system, does not change between two looks.
+func (c *collection) checkLinks() {
+	files := map[string]bool{}
+	for _, f := range c.files {
+		files[f.Path] = f.Mode != ModeSymlink
+	}
+	for _, f := range c.files {
+		target := strings.TrimPrefix(f.Target, "./")
+		straight := !path.IsAbs(target) && path.Clean(target) == target // no ".." behind a name, which might be a link
+		if f.Mode == ModeSymlink && !(straight && files[path.Join(path.Dir(f.Path), target)]) {
+			c.report(f.Path, RuleSymlink, "the relative path of a file of the artifact, no directory and no link",
+				visible(f.Target))
+		}
+	}
+}
+
+// collisions reports names of files or directories that coincide on a file system which ignores case or Unicode
+// composition.
+func (c *collection) collisions() {
+	seen := map[string]string{}
+	for _, f := range c.files {
+		for name := f.Path; name != "."; name = path.Dir(name) {
+			key := relpath.Fold(name)
+			first, ok := seen[key]
+			if !ok {
+				seen[key] = name
+				continue
+			}
+			if first != name {
+				c.report(f.Path, RuleCollision, "names that differ in more than case and composition",
+					visible(name)+" and "+visible(first))
+			}
+			break // the directories above it were checked with the first
+		}
+	}
 }

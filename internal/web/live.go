@@ -7,9 +7,11 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -80,4 +82,96 @@ func (s *Server) words(ctx context.Context) (map[plan.ID]string, error) {
 		of[id] = s.mac(lines)
 	}
 	return of, nil
+}
+
+// runs are the runs that were started from the page, at most one of a plan at a time. They end with the server.
+type runs struct {
+	mu    sync.Mutex
+	of    map[plan.ID]ran
+	moves int64          // how often one has begun or ended
+	going sync.WaitGroup // no more begin once over is set
+	over  bool
+}
+
+// ran is the newest run of a plan.
+type ran struct {
+	Started time.Time
+	Going   bool
+	Said    string // in the end
+	stop    func()
+}
+
+// run starts git wf run in the background: it may take hours, and the page shows what it does.
+func (s *Server) run(id plan.ID) Outcome {
+	s.runs.mu.Lock()
+	defer s.runs.mu.Unlock()
+	switch {
+	case s.runs.over:
+		return Outcome{Output: "error: git wf ui is ending"}
+	case s.runs.of[id].Going:
+		return Outcome{Output: "error: a run that was started here is at work on this plan"}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	began := ran{Started: s.Now(), Going: true, stop: stop}
+	if s.runs.of == nil {
+		s.runs.of = map[plan.ID]ran{}
+	}
+	s.runs.of[id] = began
+	s.runs.moves++
+	s.runs.going.Add(1)
+	go func() {
+		defer s.runs.going.Done()
+		defer stop()
+		o := s.Commands(ctx, []string{"run", "--plan=" + string(id), "--quiet"})
+		s.runs.mu.Lock()
+		defer s.runs.mu.Unlock()
+		began.Going, began.Said = false, plain.Text(o.Output)
+		s.runs.of[id] = began
+		s.runs.moves++
+	}()
+	return Outcome{OK: true, Output: "the run has begun"}
+}
+
+// stopRun interrupts the run that was started here, as Ctrl+C does on a terminal.
+func (s *Server) stopRun(id plan.ID) Outcome {
+	s.runs.mu.Lock()
+	defer s.runs.mu.Unlock()
+	if !s.runs.of[id].Going {
+		return Outcome{Output: "error: no run that was started here is at work on this plan"}
+	}
+	s.runs.of[id].stop()
+	return Outcome{OK: true, Output: "the run is stopping"}
+}
+
+// ranOf is the newest run of a plan that was started here; nil if there was none.
+func (s *Server) ranOf(id plan.ID) *ran {
+	s.runs.mu.Lock()
+	defer s.runs.mu.Unlock()
+	if r, ok := s.runs.of[id]; ok {
+		return &r
+	}
+	return nil
+}
+
+// endRuns interrupts all runs and waits for their end.
+func (s *Server) endRuns() {
+	s.runs.mu.Lock()
+	s.runs.over = true
+	for _, r := range s.runs.of {
+		r.stop()
+	}
+	s.runs.mu.Unlock()
+	s.runs.going.Wait()
+}
+
+// pulse changes when a plan, a claim or a run that was started here does.
+type pulse struct {
+	refs  gitstore.Pulse
+	moves int64
+}
+
+func (s *Server) pulse() pulse {
+	s.runs.mu.Lock()
+	defer s.runs.mu.Unlock()
+	return pulse{s.Store.Pulse(""), s.runs.moves}
 }
