@@ -87,7 +87,7 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 			}
 		}
 		l.Own = name == settings.Reviewer && set.SameProgram(name, settings.Executor)
-		l.explainUnusable(set.Usable(c.Context, name))
+		l.explainUnusable(set.Usable(name))
 		lines = append(lines, l)
 	}
 	for _, wrong := range settings.Ignored {

@@ -20,8 +20,7 @@ func (a *asked) Ask(_ context.Context, r backend.Request) (backend.Reply, error)
 	return backend.Reply{}, errors.New("no answer")
 }
 
-func (a *asked) Usable(context.Context) error { return nil }
-func (a *asked) Missing() error               { return nil }
+func (a *asked) Missing() error { return nil }
 
 // TestAccess has a maker write, and a judge only read: each tool that is offered costs tokens with every request.
 func TestAccess(t *testing.T) {

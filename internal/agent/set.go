@@ -238,8 +238,8 @@ func (s *Set) Judge(name string, may func(fallback string) bool) (Judge, error) 
 	return m, nil
 }
 
-// Usable says why the agent can't be asked here, nil if it can.
-func (s *Set) Usable(ctx context.Context, name string) error {
+// Usable says why the agent can't be asked here, as far as it can tell at once; nil if it can.
+func (s *Set) Usable(name string) error {
 	if isBuiltIn(name) {
 		return nil
 	}
@@ -247,7 +247,7 @@ func (s *Set) Usable(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return m.backend.Usable(ctx)
+	return m.backend.Missing()
 }
 
 // Missing says why no agent of a chain can be asked, as far as it can tell at once: a program that is not installed, a

@@ -303,16 +303,16 @@ func TestAgentErrors(t *testing.T) {
 	}
 }
 
-func TestAgentUsable(t *testing.T) {
+func TestAgentMissing(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.kind, func(t *testing.T) {
 			t.Parallel()
 			path := needs(t, a.kind)
 			env := environ(t, "MY_KEY="+testKey)
-			if err := made(t, Config{Kind: a.kind, Command: path, KeyEnv: "MY_KEY"}, env).Usable(t.Context()); err != nil {
+			if err := made(t, Config{Kind: a.kind, Command: path, KeyEnv: "MY_KEY"}, env).Missing(); err != nil {
 				t.Error(err)
 			}
-			err := made(t, Config{Kind: a.kind, Command: path, KeyEnv: "NO_KEY"}, env).Usable(t.Context())
+			err := made(t, Config{Kind: a.kind, Command: path, KeyEnv: "NO_KEY"}, env).Missing()
 			wantReason(t, err, Unavailable, "NO_KEY")
 		})
 	}

@@ -10,12 +10,10 @@ import (
 	"time"
 )
 
-// Backend asks one agent. Ask fails with an *Error, or with the context's cause if that was cancelled. Usable returns
-// why the agent can't be asked here and what would mend it, without asking the model; nil means that it will probably
-// work. Missing does the same as far as it can tell at once, without starting anything.
+// Backend asks one agent. Ask fails with an *Error, or with the context's cause if that was cancelled. Missing returns
+// why the agent can't be asked here and what would mend it, without starting anything: a program, a key.
 type Backend interface {
 	Ask(ctx context.Context, r Request) (Reply, error)
-	Usable(ctx context.Context) error
 	Missing() error
 }
 
@@ -145,7 +143,7 @@ func Kinds() []string {
 var programs = map[string]vendor{KindClaude: claude{}, KindCodex: codex{}, KindGemini: gemini{}, KindOpencode: opencode{}}
 
 // New returns the backend of a configuration, without its fallbacks. It looks up keys and programs in environ. It fails
-// if the configuration can't work anywhere, with its Wrong or a *SettingError; Usable tells whether it can work here.
+// if the configuration can't work anywhere, with its Wrong or a *SettingError; Missing tells whether it can here.
 func New(c Config, environ []string) (Backend, error) {
 	if c.Wrong != nil {
 		return nil, c.Wrong

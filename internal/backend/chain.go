@@ -68,7 +68,6 @@ func (c Config) lost(configs map[string]Config) *SettingError {
 type broken struct{ err error }
 
 func (b broken) Ask(context.Context, Request) (Reply, error) { return Reply{}, b.err }
-func (b broken) Usable(context.Context) error                { return b.err }
 func (b broken) Missing() error                              { return b.err }
 
 // chain asks the first agent, and the next if one can't answer.
@@ -96,19 +95,11 @@ func (c chain) Ask(ctx context.Context, r Request) (Reply, error) {
 	return Reply{}, errors.Join(failures...)
 }
 
-// Usable is nil if any agent of the chain is usable.
-func (c chain) Usable(ctx context.Context) error {
-	return c.nobody(func(b Backend) error { return b.Usable(ctx) })
-}
-
 // Missing is nil if any agent of the chain is there.
-func (c chain) Missing() error { return c.nobody(Backend.Missing) }
-
-// nobody joins the reasons why no agent can be asked; nil if one can.
-func (c chain) nobody(why func(Backend) error) error {
+func (c chain) Missing() error {
 	var reasons []string
 	for _, b := range c {
-		err := why(b)
+		err := b.Missing()
 		if err == nil {
 			return nil
 		}

@@ -49,8 +49,6 @@ func (c command) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 	return Reply{}, out.failed(Failed, "the command failed")
 }
 
-func (c command) usable(context.Context) error { return c.missing() }
-
 // missing looks up the first word if it is a plain name or path; only the shell understands anything else. On Windows
 // the shell also finds its own programs, which are not on PATH.
 func (c command) missing() error {

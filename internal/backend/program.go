@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -149,28 +148,6 @@ func (p program) missing() error {
 	}
 	_, err := p.key(nil)
 	return err
-}
-
-// usable runs the program to print its version.
-func (p program) usable(ctx context.Context) error {
-	if err := p.missing(); err != nil {
-		return err
-	}
-	path, _ := p.path() // which is not missing
-	const patience = 30 * time.Second
-	dir := os.TempDir()
-	_, env := p.vendor.call(p.cfg, Request{Dir: dir})
-	out, err := run{
-		line: line(path, []string{"--version"}), dir: dir, environ: childEnv(Request{Environ: p.env, Dir: dir}, env),
-		timeout: patience,
-	}.do(ctx)
-	if err != nil {
-		return err
-	}
-	if out.exit != 0 {
-		return out.failed(Unavailable, "the program does not even tell its version")
-	}
-	return nil
 }
 
 // plain keeps an agent from taking the beginning of a prompt for one of its own commands (/help, !ls, #remember).

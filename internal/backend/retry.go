@@ -106,11 +106,9 @@ func shown(name string) string {
 	return oneLine(name)
 }
 
-// trier tries a request once; its result is not yet fit to be shown. usable and missing are Backend's Usable and
-// Missing.
+// trier tries a request once; its result is not yet fit to be shown. missing is Backend's Missing.
 type trier interface {
 	ask(ctx context.Context, r Request, deadline time.Time) (Reply, error)
-	usable(ctx context.Context) error
 	missing() error
 }
 
@@ -143,8 +141,6 @@ func (r retry) delay(n int, asked time.Duration) time.Duration {
 	}
 	return d - rand.N(d/2+1)
 }
-
-func (a *asker) Usable(ctx context.Context) error { return a.finish(a.try.usable(ctx)) }
 
 func (a *asker) Missing() error { return a.finish(a.try.missing()) }
 

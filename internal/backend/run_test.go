@@ -167,7 +167,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-func TestUsableCommand(t *testing.T) {
+func TestMissingCommand(t *testing.T) {
 	unixOnly(t)
 	env := environ(t)
 	tests := []struct{ name, command, want string }{
@@ -179,7 +179,7 @@ func TestUsableCommand(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := made(t, Config{Kind: KindCommand, Command: tt.command}, env).Usable(t.Context())
+			err := made(t, Config{Kind: KindCommand, Command: tt.command}, env).Missing()
 			switch {
 			case tt.want == "" && err != nil:
 				t.Errorf("got %v", err)

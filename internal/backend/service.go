@@ -31,8 +31,6 @@ func newService(c Config, environ []string, usual string) service {
 	return s
 }
 
-func (s service) usable(context.Context) error { return s.missing() }
-
 // missing requires a key for the vendor's own service; another one may need none, unless its variable is named.
 func (s service) missing() error {
 	if s.key == "" && (s.cfg.BaseURL == "" || s.cfg.KeyEnv != "") {

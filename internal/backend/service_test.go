@@ -146,7 +146,7 @@ func TestServiceKey(t *testing.T) {
 		if reply, err := local.Ask(t.Context(), Request{Prompt: "hi"}); err != nil || reply.Text != "hello" {
 			t.Errorf("%s: got %+v, %v", s.kind, reply, err)
 		}
-		wantReason(t, made(t, Config{Kind: s.kind, Model: "m"}, environ(t)).Usable(t.Context()), Unavailable, s.keyEnv)
+		wantReason(t, made(t, Config{Kind: s.kind, Model: "m"}, environ(t)).Missing(), Unavailable, s.keyEnv)
 		named := made(t, Config{Kind: s.kind, Model: "m", BaseURL: server.URL, KeyEnv: "OTHER"}, environ(t, s.keyEnv+"=x"))
 		_, err := named.Ask(t.Context(), Request{Prompt: "hi"})
 		wantReason(t, err, Unavailable, "OTHER")
