@@ -292,11 +292,3 @@ func letters(s string) string {
 		return -1
 	}, s)
 }
-
-func anyList(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
-}

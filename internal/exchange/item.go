@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
 	"gitwf/internal/relpath"
 )
@@ -80,9 +79,6 @@ func stateOf(word string) state {
 
 // isDone reports whether there is nothing left to do for an item there.
 func (it *item) isDone() bool { return stateOf(it.word) == over }
-
-// boxWord is the status that a box says, "" for an empty one.
-func boxWord(n *outline.Node) string { return strings.TrimSpace(n.Box) }
 
 // pathWord is what looks like a path in text: a directory or more and a file with an extension, or in backticks a name
 // of one of both kinds.

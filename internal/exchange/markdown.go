@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"gitwf/internal/document"
 	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -143,7 +145,7 @@ func (l *listing) add(n *outline.Node, above *item, kind string) *item {
 		it.parent = above.source
 	}
 	if n.Boxed {
-		it.word = boxWord(n)
+		it.word = strings.TrimSpace(n.Box)
 	}
 	l.made[n] = it
 	l.src.items = append(l.src.items, it)
@@ -277,7 +279,12 @@ func (r *reader) ownPlan(f Found) (*source, *plan.Plan) {
 	}
 	p, err := plandoc.Parse(f.Path, Inner([]byte(text)))
 	if err != nil {
-		r.adopt(f.Path, err)
+		var fs plan.Findings
+		if errors.As(err, &fs) {
+			r.findings = append(r.findings, fs...)
+		} else {
+			r.find("bad-plan", f.Path, 1, plain.Line(err.Error()), "", "")
+		}
 		return nil, nil
 	}
 	p.Grafts = nil

@@ -225,13 +225,3 @@ func clipText(s string, most int) string {
 func sortedKeys[V any](m map[string]V) []string {
 	return slices.Sorted(maps.Keys(m))
 }
-
-// adopt takes over findings of another reader.
-func (r *reader) adopt(file string, err error) {
-	var fs plan.Findings
-	if errors.As(err, &fs) {
-		r.findings = append(r.findings, fs...)
-		return
-	}
-	r.find("bad-plan", file, 1, plain.Line(err.Error()), "", "")
-}

@@ -69,10 +69,11 @@ func wordsOf(t *plan.TaskState) words {
 	return words{"pending", "TODO", " "}
 }
 
-func ids(list []plan.TaskID) []any {
+// anyList is a list of texts as JSON holds it.
+func anyList[S ~string](list []S) []any {
 	out := make([]any, len(list))
-	for i, id := range list {
-		out[i] = string(id)
+	for i, s := range list {
+		out[i] = string(s)
 	}
 	return out
 }

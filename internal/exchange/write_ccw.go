@@ -117,15 +117,6 @@ func cloned(m map[string]any) map[string]any {
 	return out
 }
 
-// agentOf is who does a task: the agent that it names, or the one for its kind and title.
-func (s Snapshot) agentOf(t *plan.Task) string {
-	name := t.Agent
-	if name == "" && s.Agent != nil {
-		name = s.Agent(t)
-	}
-	return cmp.Or(name, "code-developer")
-}
-
 // fill adds to the sections of a task what they lack. Its links are those of the plan.
 func (s Snapshot) fill(t *plan.TaskState, meta, context, flow map[string]any) {
 	set := func(m map[string]any, key string, v any) {
@@ -134,7 +125,11 @@ func (s Snapshot) fill(t *plan.TaskState, meta, context, flow map[string]any) {
 		}
 	}
 	set(meta, "type", "feature")
-	set(meta, "agent", s.agentOf(t.Task))
+	agent := t.Agent // else the one for its kind and title
+	if agent == "" && s.Agent != nil {
+		agent = s.Agent(t.Task)
+	}
+	set(meta, "agent", cmp.Or(agent, "code-developer"))
 	if t.EstimatedPersonDays > 0 {
 		set(meta, "estimated_person_days", t.EstimatedPersonDays)
 	}
@@ -153,7 +148,7 @@ func (s Snapshot) fill(t *plan.TaskState, meta, context, flow map[string]any) {
 	}
 	set(context, "acceptance", acceptance)
 	set(context, "focus_paths", []any{})
-	context["depends_on"] = ids(t.DependsOn)
+	context["depends_on"] = anyList(t.DependsOn)
 	delete(context, "parent")
 	if t.ParentTaskID != s.plan().RootTaskID {
 		context["parent"] = string(t.ParentTaskID)

@@ -89,15 +89,18 @@ func (p *placer) liftEdge(before, after plan.TaskID) {
 	p.needs[holder] = append(p.needs[holder], [2]plan.TaskID{a[i], b[i]})
 }
 
-// layOutGoal lays out the parts of a goal, and the goal around them.
+// layOutGoal lays out the parts of a goal with all that is in them, and the goal around them.
 func (p *placer) layOutGoal(id plan.TaskID, ids []plan.TaskID) (*part, error) {
 	g := &part{id: id}
 	var parts []*part
 	number := map[plan.TaskID]int{}
 	for i, c := range ids {
-		inner, err := p.layOut(c)
-		if err != nil {
-			return nil, err
+		inner := &part{id: c, w: taskWidth, h: taskHeight + p.checks(c)}
+		if below := p.t.children[c]; len(below) > 0 {
+			var err error
+			if inner, err = p.layOutGoal(c, below); err != nil {
+				return nil, err
+			}
 		}
 		parts = append(parts, inner)
 		number[c] = i
@@ -132,14 +135,6 @@ func (p *placer) layOutGoal(id plan.TaskID, ids []plan.TaskID) (*part, error) {
 		g.h += p.checks(id)
 	}
 	return g, nil
-}
-
-// layOut lays out one task, or a goal with all that is in it.
-func (p *placer) layOut(id plan.TaskID) (*part, error) {
-	if children := p.t.children[id]; len(children) > 0 {
-		return p.layOutGoal(id, children)
-	}
-	return &part{id: id, w: taskWidth, h: taskHeight + p.checks(id)}, nil
 }
 
 // checks is the room that a task's CHECKs take below it.

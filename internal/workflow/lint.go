@@ -24,10 +24,10 @@ func (w *Workflow) Lint() plan.Findings {
 		l.file(f)
 	}
 	l.nodes(w.nodes, nil)
-	choices := w.Choices()
-	if w.combinations() > MaxChoices {
+	choices, all := w.choices()
+	if all > MaxChoices {
 		l.top("too-many", "params", "there are more combinations of choices than lint renders",
-			fmt.Sprintf("at most %d", MaxChoices), fmt.Sprint(w.combinations()), "fewer options")
+			fmt.Sprintf("at most %d", MaxChoices), fmt.Sprint(all), "fewer options")
 	}
 	for _, in := range choices {
 		l.renderings(in)
@@ -84,13 +84,20 @@ var examples = map[string]string{
 // list, the default and the largest integer, and both values of a fact that a condition speaks of. Lint and Widest go
 // through them.
 func (w *Workflow) Choices() []*Inputs {
-	all := []*Inputs{{
+	some, _ := w.choices()
+	return some
+}
+
+// choices is Choices, with how many combinations there are in all, up to a million.
+func (w *Workflow) choices() (some []*Inputs, n int) {
+	some, n = []*Inputs{{
 		SchemaVersion: 1, Sentence: "A sentence that says what is wanted", Params: map[string]any{},
 		Facts: map[string]bool{},
-	}}
+	}}, 1
 	vary := func(values []any, set func(*Inputs, any)) {
+		n = min(n*len(values), 1_000_000)
 		var next []*Inputs
-		for _, in := range all {
+		for _, in := range some {
 			for _, v := range values[:min(len(values), MaxChoices-len(next))] {
 				copied := *in
 				copied.Params, copied.Facts = maps.Clone(in.Params), maps.Clone(in.Facts)
@@ -98,7 +105,7 @@ func (w *Workflow) Choices() []*Inputs {
 				next = append(next, &copied)
 			}
 		}
-		all = next
+		some = next
 	}
 	for _, p := range w.files[0].set {
 		vary(p.values(), func(in *Inputs, v any) { in.Params[p.Name] = v })
@@ -106,7 +113,7 @@ func (w *Workflow) Choices() []*Inputs {
 	for _, f := range w.facts {
 		vary(w.factValues(f), func(in *Inputs, v any) { in.Facts[f.Name] = v == true })
 	}
-	return all
+	return some, n
 }
 
 // factValues are both, where a when speaks of the fact.
@@ -120,17 +127,6 @@ func (w *Workflow) factValues(f Fact) []any {
 		return []any{true, false}
 	}
 	return []any{true}
-}
-
-func (w *Workflow) combinations() int {
-	n := 1
-	for _, p := range w.files[0].set {
-		n = min(n*len(p.values()), 1_000_000)
-	}
-	for _, f := range w.facts {
-		n = min(n*len(w.factValues(f)), 1_000_000)
-	}
-	return n
 }
 
 // values are those that lint tries.

@@ -531,6 +531,8 @@ func (l *linter) schemas(n *node) {
 	if named == nil {
 		return
 	}
+	checks := n.raw.Child("criteria")
+	measured := checks != nil && slices.ContainsFunc(checks.Kids, func(c document.Node) bool { return c.Child("run") != nil })
 	entries := []document.Node{*named}
 	if named.Kind == document.Object {
 		entries = named.Kids
@@ -542,7 +544,7 @@ func (l *linter) schemas(n *node) {
 				listed("one of ", n.makes()), plain.Quote(e.Key), guess(e.Key, n.makes()))
 		}
 		l.name(n, "schema", e, sorted(l.w.schemas), "schema")
-		if s := l.w.parsed(e.Text); s != nil && !l.measured(n) {
+		if s := l.w.parsed(e.Text); s != nil && !measured {
 			if field := onlyGood(s, "", 0); field != "" {
 				l.node(n, "result-not-measured", "schema", "only a good result keeps the schema, and nothing "+
 					"measures it",
@@ -552,12 +554,6 @@ func (l *linter) schemas(n *node) {
 			}
 		}
 	}
-}
-
-// measured reports whether a command line of the task's criteria looks at its result.
-func (l *linter) measured(n *node) bool {
-	list := n.raw.Child("criteria")
-	return list != nil && slices.ContainsFunc(list.Kids, func(c document.Node) bool { return c.Child("run") != nil })
 }
 
 // onlyGood is a field of a schema that no bad result can have: a truth, or a number with a floor or without failures.

@@ -73,7 +73,11 @@ func (w *Workflow) find(in *Inputs, f plan.Fill) (*target, error) {
 	t := &target{Fill: f}
 	x := w.expand(in, asFar, t)
 	if t.goal == nil || t.goal.loop.repeat != (f.Round > 1) || f.Round == 1 {
-		return &target{}, w.noSection(f)
+		return &target{}, plan.Findings{{
+			Code: "no-section", File: w.files[0].Name, Path: f.Section,
+			Message:  "no loop of the workflow is there with these values",
+			Expected: "the section of an each or a repeat", Found: plain.Quote(f.Section),
+		}}
 	}
 	return t, x.fs.Err()
 }
@@ -90,14 +94,6 @@ func (w *Workflow) RenderFill(in *Inputs, f plan.Fill, content []byte) (*Renderi
 		return nil, err
 	}
 	return w.expand(in, asFar, t).rendering()
-}
-
-func (w *Workflow) noSection(f plan.Fill) error {
-	return plan.Findings{{
-		Code: "no-section", File: w.files[0].Name, Path: f.Section,
-		Message:  "no loop of the workflow is there with these values",
-		Expected: "the section of an each or a repeat", Found: plain.Quote(f.Section),
-	}}
 }
 
 // readContent reads a deliverable's file: YAML or JSON, and of Markdown the head.

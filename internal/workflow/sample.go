@@ -60,17 +60,13 @@ func (n *node) makes() []string {
 
 // sourceOf is the node of the task that a loop's of or until.of names, nil if there is none.
 func (w *Workflow) sourceOf(of string) (found *node) {
+	numbered := braces.Get().ReplaceAllString(of, "1")
 	walk(w.nodes, func(n *node) {
-		if found == nil && n.id != "" && !n.group() && (n.id == of || meet(shape(n.id, nil), of)) {
+		if found == nil && n.id != "" && !n.group() && (n.id == of || canBe(shape(n.id, nil), numbered, false)) {
 			found = n
 		}
 	})
 	return found
-}
-
-// meet reports whether an id with references can be one of a shape.
-func meet(s []hole, id string) bool {
-	return canBe(s, braces.Get().ReplaceAllString(id, "1"), false)
 }
 
 // fileSchema is the schema of the file that a loop reads, or of the items of its list.
