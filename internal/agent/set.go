@@ -159,21 +159,11 @@ func (s *Set) Config(name string) (Config, bool) {
 }
 
 // Chain is an agent and its fallbacks, in order. Without fallbacks, it is the agent alone.
-func (s *Set) Chain(name string) []string {
-	chain := []string{}
-	var add func(name string)
-	add = func(name string) {
-		c, ok := s.Config(name)
-		if !ok || slices.Contains(chain, name) {
-			return
-		}
-		chain = append(chain, name)
-		for _, next := range c.Fallback {
-			add(next)
-		}
-	}
-	add(name)
-	return chain
+func (s *Set) Chain(name string) []string { return backend.Chain(name, s.backendOf, nil) }
+
+func (s *Set) backendOf(name string) (backend.Config, bool) {
+	c, ok := s.Config(name)
+	return c.Config, ok
 }
 
 // Knows reports whether the name is that of an agent that can be asked. If the settings can't be read, it says yes:
@@ -254,8 +244,7 @@ func (s *Set) Usable(name string) error {
 // key that is not set. It considers only the fallbacks that may allows; a nil function allows all. It is nil for the
 // built-in agents, and if the settings are wrong, which Lookup reports.
 func (s *Set) Missing(name string, may func(fallback string) bool) error {
-	allowed := slices.DeleteFunc(s.Chain(name), func(n string) bool { return n != name && may != nil && !may(n) })
-	chain := strings.Join(allowed, "\x00")
+	chain := strings.Join(backend.Chain(name, s.backendOf, may), "\x00")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	why, known := s.missing[chain]
@@ -269,26 +258,13 @@ func (s *Set) Missing(name string, may func(fallback string) bool) error {
 }
 
 func (s *Set) model(name string, may func(fallback string) bool) (*model, error) {
-	set, err := s.load()
-	if err != nil {
+	if _, err := s.load(); err != nil {
 		return nil, err
 	}
-	if _, ok := set.Agents[name]; !ok {
+	if _, ok := s.Config(name); !ok {
 		return nil, &UnknownError{Name: name, Known: s.Names()}
 	}
-	backends := make(map[string]backend.Config, len(set.Agents))
-	for n, each := range set.Agents {
-		backends[n] = each.Config
-		if may != nil {
-			alone := each.Config
-			alone.Fallback = slices.DeleteFunc(slices.Clone(alone.Fallback), func(f string) bool {
-				_, ok := set.Agents[f]
-				return ok && !may(f)
-			})
-			backends[n] = alone
-		}
-	}
-	b, err := backend.NewChain(name, backends, s.environ)
+	b, err := backend.NewChain(name, s.backendOf, may, s.environ)
 	if err != nil {
 		return nil, err
 	}

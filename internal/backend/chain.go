@@ -8,60 +8,56 @@ import (
 	"strings"
 )
 
-// NewChain returns the backend of the named agent, followed by its fallbacks: those in its configuration, each followed
-// by its own, nobody twice. Reply.Agent names the agent that answered, and Reply.Skipped says why earlier ones did not.
+// Chain lists an agent and its fallbacks: those in its configuration, which get finds, each followed by its own, nobody
+// twice. Fallbacks that may refuses are left out with theirs; a nil function allows all.
+func Chain(name string, get func(name string) (Config, bool), may func(fallback string) bool) []string {
+	chain := []string{}
+	var add func(next string)
+	add = func(next string) {
+		c, ok := get(next)
+		if !ok || slices.Contains(chain, next) || next != name && may != nil && !may(next) {
+			return
+		}
+		chain = append(chain, next)
+		for _, fallback := range c.Fallback {
+			add(fallback)
+		}
+	}
+	add(name)
+	return chain
+}
+
+// NewChain returns the backend of an agent's Chain. Reply.Agent names the agent that answered, and Reply.Skipped says why
+// earlier ones did not.
 //
 // The chain asks the next agent if one is unavailable, busy to the end of its retries, or timed out. It does not if one
 // refused the content or failed at it: that would be shopping for another opinion. A fallback with unusable settings
 // counts as unavailable; a fallback that is not set up, or wrong settings of the first agent, are an error.
-func NewChain(name string, configs map[string]Config, environ []string) (Backend, error) {
-	if _, ok := configs[name]; !ok {
-		return nil, fmt.Errorf("no agent is called %s", shown(name))
-	}
+func NewChain(name string, get func(name string) (Config, bool), may func(fallback string) bool,
+	environ []string) (Backend, error) {
 	var c chain
-	var seen []string
-	var add func(name string) error
-	add = func(name string) error {
-		cfg, ok := configs[name]
-		if !ok || slices.Contains(seen, name) {
-			return nil
-		}
-		seen = append(seen, name)
+	for i, name := range Chain(name, get, may) {
+		cfg, _ := get(name)
 		b, err := New(cfg, environ)
-		if wrong := cfg.lost(configs); err == nil && wrong != nil {
-			err = wrong
-		}
-		if err != nil {
-			if len(c) == 0 {
-				return err
+		for _, fallback := range cfg.Fallback {
+			if _, ok := get(fallback); !ok && err == nil {
+				err = &SettingError{Agent: name, Key: "fallback", Reason: "no agent is called " + shown(fallback)}
 			}
+		}
+		if err != nil && i == 0 {
+			return nil, err
+		} else if err != nil {
 			b = broken{&Error{Agent: name, Reason: Unavailable, Message: oneLine(err.Error())}}
 		}
 		c = append(c, b)
-		for _, next := range cfg.Fallback {
-			if err := add(next); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	if err := add(name); err != nil {
-		return nil, err
-	}
-	if len(c) == 1 {
+	switch len(c) {
+	case 0:
+		return nil, fmt.Errorf("no agent is called %s", shown(name))
+	case 1:
 		return c[0], nil
 	}
 	return c, nil
-}
-
-// lost returns the error for a fallback that is not set up, nil if there is none.
-func (c Config) lost(configs map[string]Config) *SettingError {
-	for _, name := range c.Fallback {
-		if _, ok := configs[name]; !ok {
-			return &SettingError{Agent: c.Name, Key: "fallback", Reason: "no agent is called " + shown(name)}
-		}
-	}
-	return nil
 }
 
 // broken is an agent whose settings can't be used.

@@ -30,6 +30,10 @@ func TestChain(t *testing.T) {
 		c.Name = name
 		configs[name] = c
 	}
+	get := func(name string) (Config, bool) {
+		c, ok := configs[name]
+		return c, ok
+	}
 	tests := []struct {
 		name   string
 		agent  string // the agent that answers
@@ -50,7 +54,7 @@ func TestChain(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			env := environ(t)
-			b, err := NewChain(tt.name, configs, env)
+			b, err := NewChain(tt.name, get, nil, env)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +74,7 @@ func TestChain(t *testing.T) {
 	}
 	for name, want := range map[string]string{"lost": "no agent is called nobody", "x": "no agent is called x",
 		"typo": "kind: comand is none of", "late": "soon is no time"} {
-		if _, err := NewChain(name, configs, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewChain(name, get, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", name, err, want)
 		}
 	}
