@@ -110,7 +110,7 @@ const (
 )
 
 func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
-	p, _, err := s.planView(r)
+	p, err := s.planView(r)
 	if err != nil {
 		return err
 	}
@@ -119,22 +119,22 @@ func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // planView gathers what the plan's page shows of a state.
-func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err error) {
+func (s *Server) planView(r *http.Request) (*planPage, error) {
 	snap, state, at, err := s.askedAt(r)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	p = &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, TopTask: snap.Plan.TopTask}
+	p := &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, TopTask: snap.Plan.TopTask}
 	if p.Past = at; at != nil {
 		p.Seen = readmodel.Of(state, nil)
 	} else if p.Seen, err = s.Read(r.Context(), snap); err != nil {
-		return nil, nil, err
+		return nil, err
 	} else {
 		state = p.Seen.State
 	}
 	weights, err := s.Weights()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p.Critical, p.Days, p.Assumed = graph.CriticalPath(state, weights.Days)
 	critical := map[plan.TaskID]bool{}
@@ -155,20 +155,20 @@ func (s *Server) planView(r *http.Request) (p *planPage, state *plan.State, err 
 		p.Fold = strings.Join(folded, ",")
 	}
 	if p.Notes, err = export.Notes(r.Context(), s.Store, snap, mostNotes); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	slices.Reverse(p.Notes)
 	if p.Verified, p.OnlyDone, p.Judged = state.CountVerified(); len(snap.Plan.Roles) > 0 {
 		if p.Moves, err = export.Moves(r.Context(), s.Store, snap, mostMoves); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if at != nil {
-		return p, state, nil
+		return p, nil
 	}
 	p.Waits, p.Ran, p.Running = todos(p.Seen), s.ranOf(snap.ID), s.running(p.Seen)
 	p.Recent, err = s.recent(r, snap, state)
-	return p, state, err
+	return p, err
 }
 
 func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) page {
@@ -328,7 +328,7 @@ func liveTasks(lang string, p *readmodel.Plan) map[plan.TaskID]liveTask {
 
 // planLive is the plan's state for the page's script; ?at=COMMIT as it was.
 func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
-	p, _, err := s.planView(r)
+	p, err := s.planView(r)
 	if err != nil {
 		return err
 	}

@@ -140,28 +140,20 @@ func mayHandIn(t *plan.TaskState) bool {
 
 // bind finds the tasks around this one.
 func (p *taskPage) bind(s *plan.State) {
-	id := p.TaskID
-	for _, in := range s.Inputs(id) {
-		p.Inputs = append(p.Inputs, s.Tasks[in])
-	}
-	for _, dep := range s.WaitsFor(p.TaskState) {
-		if s.Tasks[dep] != nil {
-			p.Open = append(p.Open, s.Tasks[dep])
+	states := func(ids []plan.TaskID) (all []*plan.TaskState) {
+		for _, id := range ids {
+			if s.Tasks[id] != nil {
+				all = append(all, s.Tasks[id])
+			}
 		}
+		return all
 	}
+	p.Inputs, p.Open, p.Parts = states(s.Inputs(p.TaskID)), states(s.WaitsFor(p.TaskState)), states(s.Children(p.TaskID))
 	if p.NodeType == plan.Action {
-		for _, user := range s.Dependents(id) {
-			p.Consumers = append(p.Consumers, s.Tasks[user])
-		}
+		p.Consumers = states(s.Dependents(p.TaskID))
 	}
-	for _, goal := range s.Lineage(p.Task) {
-		if goal != id && s.Tasks[goal] != nil {
-			p.Lineage = append([]*plan.TaskState{s.Tasks[goal]}, p.Lineage...)
-		}
-	}
-	for _, c := range s.Children(id) {
-		p.Parts = append(p.Parts, s.Tasks[c])
-	}
+	p.Lineage = states(s.Lineage(p.Task)[1:])
+	slices.Reverse(p.Lineage)
 }
 
 // judge finds out what a review of the task is about, and what a person can do.
@@ -181,8 +173,8 @@ func (p *taskPage) judge(s *plan.State) {
 		for _, k := range p.Candidate.Checks {
 			p.take(k.Criteria)
 		}
-		for i := len(p.Candidate.Reviews) - 1; i >= 0; i-- {
-			p.take(p.Candidate.Reviews[i].Criteria)
+		for _, r := range slices.Backward(p.Candidate.Reviews) {
+			p.take(r.Criteria)
 		}
 	}
 	p.Blocked = p.Status == plan.StatusWaitingExternal || p.CheckTask != nil &&
@@ -212,12 +204,8 @@ func (p *taskPage) Reviewable() bool {
 
 // Names are the files that a task declares.
 func (p *taskPage) Names() string {
-	spec := p.DeliverableSpec
-	names := spec.Files
-	if spec.Filename != "" {
-		names = append([]string{spec.Filename}, names...)
-	}
-	return plain.Line(strings.Join(names, ", "))
+	names := append([]string{p.DeliverableSpec.Filename}, p.DeliverableSpec.Files...)
+	return plain.Line(strings.TrimPrefix(strings.Join(names, ", "), ", "))
 }
 
 // taskTail is the end of the log of a task that somebody works on now.
