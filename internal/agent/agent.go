@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -116,10 +117,7 @@ type Outage struct {
 
 // MadeBy is the agent that did the work; asked is the one that was to do it.
 func (r Result) MadeBy(asked string) string {
-	if r.Agent != "" {
-		return r.Agent
-	}
-	return asked
+	return cmp.Or(r.Agent, asked)
 }
 
 // Agent does the work of tasks. Run returns when the work is over and nothing of it still runs. It returns an error

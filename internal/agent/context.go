@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 
@@ -85,14 +83,7 @@ func (c Context) Write(path string) error {
 		inputs[i] = in
 	}
 	c.Inputs = inputs
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(c); err != nil {
-		return fmt.Errorf("encode context: %w", err)
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(path, plan.Document(c), 0o644); err != nil {
 		return fmt.Errorf("write context: %w", err)
 	}
 	return nil

@@ -66,23 +66,20 @@ func NewSet(load func() (Settings, error), environ []string) *Set {
 // unusable settings.
 func (s *Set) Settings() (Settings, error) { return s.load() }
 
-// Planner is the agent that makes plans.
-func (s *Set) Planner() string {
+// read is what could be read of the settings; Lookup reports the error.
+func (s *Set) read() Settings {
 	set, _ := s.load()
-	return set.Planner
+	return set
 }
+
+// Planner is the agent that makes plans.
+func (s *Set) Planner() string { return s.read().Planner }
 
 // Executor is the agent of tasks that name none and have no run line.
-func (s *Set) Executor() string {
-	set, _ := s.load() // Lookup reports the error
-	return set.Executor
-}
+func (s *Set) Executor() string { return s.read().Executor }
 
 // Reviewer is the agent that judges what no list of reviewers assigns.
-func (s *Set) Reviewer() string {
-	set, _ := s.load()
-	return set.Reviewer
-}
+func (s *Set) Reviewer() string { return s.read().Reviewer }
 
 // RoleKey is the setting that names the agent of a role.
 func RoleKey(role string) string { return rolePrefix + role }
@@ -90,10 +87,7 @@ func RoleKey(role string) string { return rolePrefix + role }
 const rolePrefix = "wf.role."
 
 // ForRole is the agent that the user lets speak for a role, "" if none.
-func (s *Set) ForRole(role string) string {
-	set, _ := s.load()
-	return set.Roles[role]
-}
+func (s *Set) ForRole(role string) string { return s.read().Roles[role] }
 
 // SetRole takes a setting if it names the agent of a role.
 func (s *Settings) SetRole(key, name string) {
@@ -119,8 +113,7 @@ func isBuiltIn(name string) bool { return slices.Contains(builtIn[:], name) || n
 
 // Names lists all agents, the built-in ones first.
 func (s *Set) Names() []string {
-	set, _ := s.load()
-	return append(slices.Clone(builtIn[:]), slices.Sorted(maps.Keys(set.Agents))...)
+	return append(slices.Clone(builtIn[:]), slices.Sorted(maps.Keys(s.read().Agents))...)
 }
 
 // Found is a vendor's agent whose program is here.
@@ -153,8 +146,7 @@ func (s *Set) Config(name string) (Config, bool) {
 	if isBuiltIn(name) || name == "" {
 		return Config{}, false
 	}
-	set, _ := s.load()
-	c, ok := set.Agents[name]
+	c, ok := s.read().Agents[name]
 	return c, ok
 }
 
@@ -187,11 +179,7 @@ func (s *Set) TrustsCommandsOf(name string) bool {
 // with text.
 func (s *Set) WritesFiles(name string) bool {
 	c, _ := s.Config(name)
-	switch c.Kind {
-	case backend.KindOpenAI, backend.KindAnthropic:
-		return false
-	}
-	return true
+	return c.Kind != backend.KindOpenAI && c.Kind != backend.KindAnthropic
 }
 
 // Unheld says what an agent can do in a role of a plan although the role may not, "" for nothing.

@@ -12,17 +12,8 @@
 //
 // A command-line agent may read and write files in Request.Dir and Request.Writable and read Request.Readable. Anything
 // else it would have to ask for, and nobody answers. Other shell commands run only if the agent has a sandbox of its
-// own (codex) or Config.Shell allows them:
-//
-//	claude    --permission-mode acceptEdits, --add-dir for the writable directories, Read rules for the readable ones;
-//	          --tools has no Bash unless Shell allows it
-//	codex     sandbox_mode workspace-write with the writable directories as roots and without those for temporary
-//	          files, approval_policy never; shell commands run in that sandbox
-//	gemini    --approval-mode auto_edit, --include-directories; Shell makes the mode yolo
-//	opencode  OPENCODE_PERMISSION allows reading and editing, and the other directories one by one; Shell allows bash
-//
-// The last two may write wherever they may read unless they may write nowhere, so no readable directory of theirs is a
-// repository then.
+// own (codex) or Config.Shell allows them. gemini and opencode may write wherever they may read unless they may write
+// nowhere, so no readable directory of theirs is a repository then.
 //
 // A repository's settings, hooks, plugins and servers run commands, so we keep out those of the working directory:
 // claude reads only the user's settings, opencode no project configuration, codex none of a directory that the user

@@ -114,34 +114,22 @@ func (g *graph) references() {
 
 // parents breaks circles of parents, and what is too deep.
 func (g *graph) parents() {
-	sound := map[*item]int{} // level, once it is known
 	for _, it := range g.items {
 		var path []*item
-		on := map[*item]bool{}
-		at := it
-		for at != nil && sound[at] == 0 && !on[at] {
-			on[at] = true
-			path = append(path, at)
-			at = g.by[at.parent]
-		}
-		if at != nil && sound[at] == 0 { // on the path: a circle
-			last := path[len(path)-1]
-			g.circle("parent-cycle", last, last.source+" is below itself; taken as a task without a parent",
-				"parents without a circle", g.chain(path, at))
-			last.parent = ""
-		}
-		for i := len(path) - 1; i >= 0; i-- {
-			p := path[i]
-			level := 1
-			if above := g.by[p.parent]; above != nil {
-				level = sound[above] + 1
+		for at := it; at != nil; at = g.by[at.parent] {
+			if slices.Contains(path, at) {
+				last := path[len(path)-1]
+				g.circle("parent-cycle", last, last.source+" is below itself; taken as a task without a parent",
+					"parents without a circle", g.chain(path, at))
+				last.parent = ""
+				break
 			}
-			if level > maxLevels {
-				g.note("too-deep", p.file, p.line, fmt.Sprintf("%s is more than %d levels deep; taken as a task "+
-					"without a parent", p.source, maxLevels))
-				p.parent, level = "", 1
+			if path = append(path, at); len(path) > maxLevels {
+				g.note("too-deep", it.file, it.line, fmt.Sprintf("%s is more than %d levels deep; taken as a task "+
+					"without a parent", it.source, maxLevels))
+				it.parent = ""
+				break
 			}
-			sound[p] = level
 		}
 	}
 }

@@ -130,8 +130,8 @@ func JSON(s Snapshot) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(jsonExport{s.plan().PlanID, s.plan().Title, s.State.SessionStatus(), json.RawMessage(data),
-		s.lines()})
+	return plan.Document(jsonExport{s.plan().PlanID, s.plan().Title, s.State.SessionStatus(), json.RawMessage(data),
+		s.lines()}), nil
 }
 
 // Inner is the plan in what JSON wrote, or the text itself, where that is something else.

@@ -1,10 +1,7 @@
 package exchange
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"path"
 
@@ -13,20 +10,13 @@ import (
 )
 
 // CCW is the plan as the session directory that its system would have (seed 1, "File Structure"): the content of each
-// file, by its path below .workflow. It fails only on what JSON can't hold.
-func CCW(s Snapshot) (map[string][]byte, error) {
+// file, by its path below .workflow.
+func CCW(s Snapshot) map[string][]byte {
 	name := string(s.plan().PlanID)
-	files, err := Session(s)
-	if err != nil {
-		return nil, err
-	}
+	files := Session(s)
 	tasks := s.tasks()
 	for _, t := range tasks {
-		data, err := encode(s.task(t))
-		if err != nil {
-			return nil, fmt.Errorf("write %s: %w", t.TaskID, err)
-		}
-		files[path.Join(name, ".task", string(t.TaskID)+".json")] = data
+		files[path.Join(name, ".task", string(t.TaskID)+".json")] = plan.Document(s.task(t))
 		if sum, ok := s.Summaries[t.TaskID]; ok { // of what is approved, and nothing else
 			files[path.Join(name, ".summaries", string(t.TaskID)+"-summary.md")] =
 				[]byte(sum.Text(t.Task, s.State.Dependents(t.TaskID)))
@@ -34,22 +24,20 @@ func CCW(s Snapshot) (map[string][]byte, error) {
 	}
 	files[path.Join(name, "TODO_LIST.md")] = []byte(s.todoList(tasks))
 	files[path.Join(name, "IMPL_PLAN.md")] = []byte(s.implPlan(tasks))
-	return files, nil
+	return files
 }
 
 // Session is the part of CCW that says which session is active: workflow-session.json and the marker, which is nil if
 // there should be none.
-func Session(s Snapshot) (map[string][]byte, error) {
+func Session(s Snapshot) map[string][]byte {
 	id := s.plan().PlanID
-	session, err := encode(s.session(s.tasks()))
-	if err != nil {
-		return nil, fmt.Errorf("write the session of %s: %w", id, err)
+	files := map[string][]byte{
+		path.Join(string(id), "workflow-session.json"): plan.Document(s.session(s.tasks())), Marker(id): nil,
 	}
-	files := map[string][]byte{path.Join(string(id), "workflow-session.json"): session, Marker(id): nil}
 	if s.sessionStatus() == plan.SessionActive {
 		files[Marker(id)] = []byte{}
 	}
-	return files, nil
+	return files
 }
 
 // Marker is the file that marks the plan as the active one.
@@ -61,16 +49,6 @@ func (s Snapshot) sessionStatus() plan.SessionStatus {
 		return status
 	}
 	return plan.SessionPaused
-}
-
-// encode writes JSON as people read it: sorted keys, two spaces, nothing escaped for HTML.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	err := e.Encode(v)
-	return b.Bytes(), err
 }
 
 // session is workflow-session.json.

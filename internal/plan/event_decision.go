@@ -78,7 +78,10 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 		kind, says, err = actOrder, "order to "+string(e.Order.TaskID), e.addOrder(s, t, &c)
 	case e.Ask != nil:
 		kind, says = actAsk, "asks the user"
-		e.addQuestion(s, &c)
+		q := *e.Ask
+		q.TaskID, q.By, q.CreatedAt = e.Task, e.Agent, Second(e.Time)
+		c.Body = q.Question
+		c.Add = append(c.Add, q.entry(s.Records.Of(e.Task).nextQuestion()))
 	default:
 		if open := s.Unfinished(e.Task); len(open) > 0 {
 			err = refuse(e.Task, "can't finish: %s", JoinIDs(open))
@@ -154,13 +157,6 @@ func (e ApplyDecision) answered(id TaskID) (numbers []int) {
 		}
 	}
 	return numbers
-}
-
-func (e ApplyDecision) addQuestion(s *State, c *Change) {
-	q := *e.Ask
-	q.TaskID, q.By, q.CreatedAt = e.Task, e.Agent, Second(e.Time)
-	c.Body = q.Question
-	c.Add = append(c.Add, q.entry(s.Records.Of(e.Task).nextQuestion()))
 }
 
 // addAnswers adds answers to tasks that the deciding task orders, and to nobody else.

@@ -172,10 +172,7 @@ func (v *Views) files(ctx context.Context, id plan.ID) (files, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := exchange.CCW(s)
-	if err != nil {
-		return nil, err
-	}
+	out := exchange.CCW(s)
 	return out, v.decisions(ctx, snap, out)
 }
 
@@ -189,7 +186,7 @@ func (v *Views) sessionFiles(ctx context.Context, id plan.ID) (files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return exchange.Session(s)
+	return exchange.Session(s), nil
 }
 
 // decisions adds what a task that decides looks at (dev_plan.md) and has decided (project_history.md).
