@@ -2,17 +2,16 @@ package web
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"gitwf/internal/readmodel"
 )
 
 type historyPage struct {
@@ -77,42 +76,93 @@ func (s *Server) tell(ctx context.Context, snap *gitstore.Snapshot, moments []mo
 	return nil
 }
 
-// momentDocument is what the slider through time shows.
-type momentDocument struct {
-	N       int                      `json:"n"`
-	Of      int                      `json:"of"`
-	Commit  plan.OID                 `json:"commit"`
-	Author  string                   `json:"author"`
-	Time    time.Time                `json:"time"`
-	Subject string                   `json:"subject"`
-	Classes []tally                  `json:"classes"`
-	Tasks   map[plan.TaskID]liveTask `json:"tasks"`
+// moment is one event of a plan's history.
+type moment struct {
+	N        int // from 1
+	Of       int
+	Commit   plan.OID
+	Author   string
+	Time     time.Time
+	Subject  string
+	Event    string
+	Task     plan.TaskID
+	Artifact string
+	Verdict  plan.Verdict
+	Score    string
+	Merge    bool
+	Said     []export.Said // of a plan with roles, of the events that a page lists
+	Signed   signed        // of the events that a page lists
 }
 
-// moment is the plan's state after event ?n=N.
-func (s *Server) moment(w http.ResponseWriter, r *http.Request) error {
-	snap, _, err := s.asked(r)
+// history is the log of a plan up to its tip.
+type history struct {
+	tip     plan.OID
+	moments []moment
+}
+
+// moments are the events of a plan up to the snapshot, oldest first.
+func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment, error) {
+	if known, ok := s.logs.find(snap.ID); ok && known.tip == snap.Commit {
+		return known.moments, nil
+	}
+	var newest []moment
+	err := s.Store.Log(ctx, snap.ID, func(e gitstore.LogEntry) bool {
+		newest = append(newest, moment{
+			Commit: e.Commit, Author: plain.Line(e.Author.Name), Time: e.Time, Subject: plain.Line(e.Subject),
+			Event: plain.Line(e.Trailers["Wf-Event"]), Task: taskOf(e.Trailers["Wf-Task"]),
+			Artifact: plain.Line(e.Trailers["Wf-Artifact"]),
+			Verdict:  plan.Verdict(plain.Line(e.Trailers["Wf-Verdict"])), Score: plain.Line(e.Trailers["Wf-Score"]),
+			Merge: len(e.Parents) > 1,
+		})
+		return true
+	})
 	if err != nil {
-		return err
+		return nil, err
+	}
+	for len(newest) > 0 && newest[0].Commit != snap.Commit { // the plan moved on in between
+		newest = newest[1:]
+	}
+	all := make([]moment, len(newest))
+	for i, m := range newest {
+		m.N, m.Of = len(newest)-i, len(newest)
+		all[m.N-1] = m
+	}
+	s.logs.keep(snap.ID, history{snap.Commit, all})
+	return all, nil
+}
+
+func taskOf(text string) plan.TaskID {
+	if id := plan.TaskID(text); id.Valid() {
+		return id
+	}
+	return ""
+}
+
+// askedAt is the state that a request is about: the newest or, with ?at=COMMIT, the one after that event. The moment is
+// nil for the newest.
+func (s *Server) askedAt(r *http.Request) (*gitstore.Snapshot, *plan.State, *moment, error) {
+	snap, state, err := s.asked(r)
+	at := plan.OID(r.URL.Query().Get("at"))
+	if err != nil || at == "" {
+		return snap, state, nil, err
 	}
 	all, err := s.moments(r.Context(), snap)
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
-	n, err := strconv.Atoi(r.URL.Query().Get("n"))
-	if err != nil || n < 1 || n > len(all) {
-		return notFound("there is no event %q", plain.Line(r.URL.Query().Get("n")))
+	for _, m := range all {
+		if m.Commit != at && !(len(at) >= 7 && strings.HasPrefix(string(m.Commit), string(at))) {
+			continue
+		}
+		var then *gitstore.Snapshot
+		err := s.apart(r.Context(), func(store *gitstore.Store) (err error) {
+			then, err = store.SnapshotAt(r.Context(), snap.ID, m.Commit)
+			return err
+		})
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return then, then.State(), &m, nil
 	}
-	m := all[n-1]
-	q := r.URL.Query()
-	q.Set("at", string(m.Commit))
-	r.URL.RawQuery = q.Encode()
-	_, state, _, err := s.askedAt(r)
-	if err != nil {
-		return err
-	}
-	d := momentDocument{N: n, Of: len(all), Commit: m.Commit, Author: m.Author, Time: m.Time, Subject: m.Subject,
-		Classes: tallies(state), Tasks: liveTasks(languageOf(r), readmodel.Of(state, nil))}
-	maps.DeleteFunc(d.Tasks, func(id plan.TaskID, _ liveTask) bool { return state.Tasks[id].NodeType == plan.Check })
-	return writeJSON(w, d)
+	return nil, nil, nil, notFound("there is no such event in the history of %s", snap.ID)
 }

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -30,7 +29,7 @@ func TestPagesShowMarkupAsText(t *testing.T) {
 		"/plans", sitePath, sitePath + "/task/PAGE-1", sitePath + "/task/G-1", sitePath + "/history", sitePath + "/picture",
 		sitePath + "/live",
 		sitePath + "/task/PAGE-1/compare", sitePath + "/task/PAGE-1/file/v1/index.html", sitePath + "/task/NONE-1",
-		"/plan/%3Cb%3E", sitePath + "/moment?n=1",
+		"/plan/%3Cb%3E",
 	} {
 		t.Run(path, func(t *testing.T) {
 			_, text := s.get(path)
@@ -52,8 +51,7 @@ func TestNotFound(t *testing.T) {
 			"/task/PAGE-1/file/v9/index.html",
 		sitePath + "/task/PAGE-1/file/v1/nothing", sitePath + "/task/PAGE-1/attempt/1", sitePath + "/task/PAGE-1/attempt/x",
 		sitePath + "/task/PAGE-1/compare?a=v1&b=v7",
-		sitePath + "?at=0000000000000000000000000000000000000000", sitePath + "?at=HEAD", sitePath + "?at=--help", sitePath +
-			"/moment?n=0", sitePath + "/moment?n=99",
+		sitePath + "?at=0000000000000000000000000000000000000000", sitePath + "?at=HEAD", sitePath + "?at=--help",
 		"/static/nothing.css", "/static/..%2fserver.go", "/static/",
 	} {
 		if code, text := s.get(path); code != http.StatusNotFound {
@@ -70,13 +68,6 @@ func TestStateAtAnEarlierEvent(t *testing.T) {
 		t.Fatalf("%d events", len(log))
 	}
 	for i, want := range []string{"ready", "awaiting review", "to be made again", "awaiting review"} {
-		var d momentDocument
-		if err := json.Unmarshal([]byte(s.page(sitePath+fmt.Sprintf("/moment?n=%d", i+1))), &d); err != nil {
-			t.Fatal(err)
-		}
-		if got := d.Tasks["PAGE-1"].Status; got != want || string(d.Commit) != log[i] {
-			t.Errorf("after event %d at %s PAGE-1 is %s, want %s at %s", i+1, d.Commit, got, want, log[i])
-		}
 		text := s.page(sitePath + "/task/PAGE-1?at=" + log[i])
 		mustHave(t, text, ">"+want+"<", fmt.Sprintf("event %d of 4", i+1))
 		mustNotHave(t, text, `method="post"`)
@@ -120,7 +111,7 @@ func TestLanguages(t *testing.T) {
 	if answer.Request.URL.Path != sitePath+"/history" {
 		t.Errorf("the switch leads to %s", answer.Request.URL)
 	}
-	mustHave(t, text, `<html lang="zh">`, "时间轴")
+	mustHave(t, text, `<html lang="zh">`, "事件")
 	mustHave(t, accept("en"), `<html lang="zh">`) // the choice counts
 	s.browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for _, back := range []string{"//evil.example/x", "https://evil.example/x", `/\evil.example`, "javascript:alert(1)"} {

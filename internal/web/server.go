@@ -184,7 +184,6 @@ func (s *Server) routes() *http.ServeMux {
 	get("/plan/{plan}/task/{task}/compare", s.comparePage)
 	get("/plan/{plan}/task/{task}/file/{version}/{path...}", s.filePage)
 	get("/plan/{plan}/history", s.historyPage)
-	get("/plan/{plan}/moment", s.moment)
 	get("/events", s.events)
 	get("/static/{name}", s.static)
 	m.HandleFunc("GET /raw/{key}/{path...}", s.raw)
