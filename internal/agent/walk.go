@@ -31,8 +31,8 @@ type walker struct {
 // visitor gets what lies below a root: its slash path and lstat's result.
 type visitor func(root *os.Root, path string, info fs.FileInfo) error
 
-// walk calls visit for everything below out but directories. A missing out is empty; a symlink or a file in its place is
-// an error. An error from visit ends the walk and is returned.
+// walk calls visit for everything below out but directories. A missing out is empty; a symlink or a file in
+// its place is an error. An error from visit ends the walk and is returned.
 func walk(out string, visit visitor) error {
 	info, err := os.Lstat(out)
 	switch {

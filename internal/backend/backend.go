@@ -140,7 +140,9 @@ func Kinds() []string {
 	return []string{KindCommand, KindClaude, KindCodex, KindGemini, KindOpencode, KindOpenAI, KindAnthropic}
 }
 
-var programs = map[string]vendor{KindClaude: claude{}, KindCodex: codex{}, KindGemini: gemini{}, KindOpencode: opencode{}}
+var programs = map[string]vendor{
+	KindClaude: claude{}, KindCodex: codex{}, KindGemini: gemini{}, KindOpencode: opencode{},
+}
 
 // New returns the backend of a configuration, without its fallbacks. It looks up keys and programs in environ. It fails
 // if the configuration can't work anywhere, with its Wrong or a *SettingError; Missing tells whether it can here.

@@ -27,8 +27,8 @@ func Chain(name string, get func(name string) (Config, bool), may func(fallback 
 	return chain
 }
 
-// NewChain returns the backend of an agent's Chain. Reply.Agent names the agent that answered, and Reply.Skipped says why
-// earlier ones did not.
+// NewChain returns the backend of an agent's Chain. Reply.Agent names the agent that answered, and
+// Reply.Skipped says why earlier ones did not.
 //
 // The chain asks the next agent if one is unavailable, busy to the end of its retries, or timed out. It does not if one
 // refused the content or failed at it: that would be shopping for another opinion. A fallback with unusable settings

@@ -65,8 +65,8 @@ func (c command) missing() error {
 }
 
 // shellWords are first words that are likely the shell's own.
-const shellWords = "cd exec eval command . : if for while until case set export ulimit umask trap exit read time unset " +
-	"readonly printf echo test true false wait source"
+const shellWords = "cd exec eval command . : if for while until case set export ulimit umask trap exit read " +
+	"time unset readonly printf echo test true false wait source"
 
 // childEnv is the environment of a command: the request's, then what the kind wants, then the request's own variables.
 // It drops the variables by which an agent that runs us would take its child for a part of itself.

@@ -9,10 +9,10 @@ import (
 	"gitwf/internal/plain"
 )
 
-// How a version comes to its verdict: of each reviewer the newest review counts; any rejection rejects, a quorum of
-// approvals approves, else it still awaits review and the verdict is "". In a plan of version 2 also by seats that agree,
-// in a bounded number of rounds, or because the rounds are used up and its CHECK takes what there is. All of it follows
-// from the names of reviews.
+// How a version comes to its verdict: of each reviewer the newest review counts; any rejection rejects, a
+// quorum of approvals approves, else it still awaits review and the verdict is "". In a plan of version 2
+// also by seats that agree, in a bounded number of rounds, or because the rounds are used up and its CHECK
+// takes what there is. All of it follows from the names of reviews.
 
 // verdict is the verdict of a version, and the number of its newest review.
 func (s *State) verdict(id TaskID, r *TaskRecords, version int) (Verdict, int) {

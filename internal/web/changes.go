@@ -144,8 +144,8 @@ func (c change) Renamed() string {
 	return c.OldPath
 }
 
-// place puts what a review says of a version's lines below those lines. What names a line that is not shown stands above
-// the file's lines.
+// place puts what a review says of a version's lines below those lines. What names a line that is not shown
+// stands above the file's lines.
 func place(files []change, r plan.Review) {
 	var paths []string
 	for _, f := range files {

@@ -157,8 +157,8 @@ func (tables) Transform(p *ast.Paragraph, r text.Reader, _ parser.Context) {
 
 var dashes = pattern.Compile(`^\s*:?-+:?\s*$`)
 
-// countColumns reads the line below a header; 0 if it is none. How columns are aligned would take an inline style, which
-// the page does not allow.
+// countColumns reads the line below a header; 0 if it is none. How columns are aligned would take an inline
+// style, which the page does not allow.
 func countColumns(line []byte) int {
 	if width, _ := util.IndentWidth(line, 0); width > 3 || len(bytes.Trim(line, "-")) == 0 {
 		return 0

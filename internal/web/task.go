@@ -151,7 +151,8 @@ func (p *taskPage) bind(s *plan.State) {
 		}
 		return all
 	}
-	p.Inputs, p.Open, p.Parts = states(s.Inputs(p.TaskID)), states(s.WaitsFor(p.TaskState)), states(s.Children(p.TaskID))
+	p.Inputs, p.Open = states(s.Inputs(p.TaskID)), states(s.WaitsFor(p.TaskState))
+	p.Parts = states(s.Children(p.TaskID))
 	if p.NodeType == plan.Action {
 		p.Consumers = states(s.Dependents(p.TaskID))
 	}

@@ -532,7 +532,8 @@ func (l *linter) schemas(n *node) {
 		return
 	}
 	checks := n.raw.Child("criteria")
-	measured := checks != nil && slices.ContainsFunc(checks.Kids, func(c document.Node) bool { return c.Child("run") != nil })
+	runs := func(c document.Node) bool { return c.Child("run") != nil }
+	measured := checks != nil && slices.ContainsFunc(checks.Kids, runs)
 	entries := []document.Node{*named}
 	if named.Kind == document.Object {
 		entries = named.Kids

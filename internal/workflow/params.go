@@ -135,8 +135,8 @@ func exact(v any) any {
 	return v
 }
 
-// WordAt is the position of a word in a text, -1 if it is not there. A Chinese, Japanese or Korean word matches anywhere,
-// others at the beginning of a word ("review" is in "reviewing").
+// WordAt is the position of a word in a text, -1 if it is not there. A Chinese, Japanese or Korean word
+// matches anywhere, others at the beginning of a word ("review" is in "reviewing").
 func WordAt(text, word string) int {
 	text, word = strings.ToLower(text), strings.ToLower(strings.TrimSpace(word))
 	initial, _ := utf8.DecodeRuneInString(word)
