@@ -19,7 +19,7 @@ import (
 // fails with Findings, all that the schema has against the document at once, or with a *VersionError. What it returns
 // has the right form; whether it obeys the rules is Validate's to say, and ParseValid does both.
 func Parse(name string, data []byte) (*plan.Plan, error) {
-	d, err := parseWritten(name, data)
+	d, err := readWritten(name, data, "")
 	if err != nil {
 		return nil, err
 	}
@@ -38,18 +38,14 @@ func ParseValid(name string, data []byte, floors policy.Floors) (*plan.Plan, err
 
 // ParseFrom is ParseValid of a plan that is made from a workflow; nil: from none.
 func ParseFrom(name string, data []byte, floors policy.Floors, from *plan.Workflow) (*plan.Plan, error) {
-	d, err := readPart(name, data, "")
+	d, err := readWritten(name, data, "")
 	if err != nil {
 		return nil, err
 	}
-	var fs plan.Findings
-	if d.plan != nil {
-		whole := *d.plan
-		whole.Workflow = from
-		fs = d.locate(append(d.plan.Reserved(from), validate(&whole, floors)...))
-	}
-	if fs = d.withRuleFindings(fs); len(fs) > 0 {
-		return nil, fs
+	whole := *d.plan
+	whole.Workflow = from
+	if fs := d.locate(append(d.plan.Reserved(from), validate(&whole, floors)...)); len(fs) > 0 {
+		return nil, fs.Capped()
 	}
 	return d.plan, nil
 }
@@ -93,24 +89,19 @@ func ParseCandidate(
 			title = target.Title
 		}
 	}
-	d, err := readPart(name, data, title)
+	d, err := readWritten(name, data, title)
 	if err != nil {
 		return nil, err
 	}
 	var fs plan.Findings
-	if d.plan != nil {
-		merged, err := s.Merged(task, d.plan, 1)
-		switch {
-		case errors.As(err, &fs):
-		case err != nil && len(d.wrong) == 0:
-			return nil, err
-		case err == nil:
-			fs = validate(merged, floors)
-		}
-		fs = d.locateByID(fs)
+	merged, err := s.Merged(task, d.plan, 1)
+	if err == nil {
+		fs = validate(merged, floors)
+	} else if !errors.As(err, &fs) {
+		return nil, err
 	}
-	if fs = d.withRuleFindings(fs); len(fs) > 0 {
-		return nil, fs
+	if len(fs) > 0 {
+		return nil, d.locateByID(fs).Capped()
 	}
 	return d.plan, nil
 }
@@ -144,7 +135,7 @@ func Locate(name string, data []byte, fs plan.Findings) plan.Findings {
 	if len(fs) == 0 {
 		return fs // there is nothing to read the text again for
 	}
-	d, err := parseWritten(name, data)
+	d, err := readWritten(name, data, "")
 	if err != nil {
 		return fs
 	}
@@ -157,25 +148,11 @@ type written struct {
 	root   *document.Node
 	plan   *plan.Plan
 	places []string // of each of plan.Tasks, its path in the file
-
-	// What does not have the right form, and what that lies below. The plan is then what is left, nil if that says
-	// nothing.
-	wrong   plan.Findings
-	touched []string
 }
 
-// parseWritten parses a file, which must have the right form.
-func parseWritten(name string, data []byte) (*written, error) {
-	d, err := readPart(name, data, "")
-	if err == nil && len(d.wrong) > 0 {
-		err = d.wrong.Capped()
-	}
-	return d, err
-}
-
-// readPart reads a file that, with a title, is part of a plan that has that one already: the file needs none of its
-// own, and may be the list of tasks alone.
-func readPart(name string, data []byte, title string) (*written, error) {
+// readWritten reads a file, which must have the right form. With a title, it is part of a plan that has that one
+// already: the file needs none of its own, and may be the list of tasks alone.
+func readWritten(name string, data []byte, title string) (*written, error) {
 	root, err := parseTree(name, data)
 	if err != nil {
 		return nil, err
@@ -187,26 +164,18 @@ func readPart(name string, data []byte, title string) (*written, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	d := &written{name: name, root: root}
-	if d.wrong, err = checkSchema(root); err != nil {
-		return nil, err
+	fs, err := checkSchema(root)
+	if err == nil && len(fs) == 0 {
+		fs = d.buildPlan(root)
 	}
-	rest := root
-	if len(d.wrong) > 0 {
-		rest = d.withoutMisfits()
+	if err != nil || len(fs) == 0 {
+		return d, err
 	}
-	if rest != nil {
-		for _, f := range d.buildPlan(rest) {
-			f.Line = LineOf(root, f.Path)
-			if d.wrong = append(d.wrong, f); f.Code == "wrong-type" {
-				d.plan = nil // a task was not read to its end
-			}
-		}
+	for i := range fs {
+		fs[i].File, fs[i].Line = name, LineOf(root, fs[i].Path)
 	}
-	for i := range d.wrong {
-		d.wrong[i].File = name
-	}
-	sortByLine(d.wrong)
-	return d, nil
+	sortByLine(fs)
+	return nil, fs.Capped()
 }
 
 // titled is the document with the title, unless it has one.
