@@ -112,7 +112,7 @@ func (u user) layers(store *gitstore.Store) []prompt.Layer {
 }
 
 func (u user) templates(store *gitstore.Store) fs.FS {
-	return prompt.Keep(prompt.Layers(append(u.layers(store), programLayer())...))
+	return prompt.Layers(append(u.layers(store), programLayer())...)
 }
 
 // weights are those of the program, overridden by the user's own tables.

@@ -77,7 +77,8 @@ func (b *builder) build(d Data) (Prompt, int, error) {
 	var gone []Dropped
 	p, need, err := b.try(d, gone)
 	for i := 0; i < len(lists) && err == nil && need > b.budget; i++ {
-		most := lists[i].most(&d)
+		shorter := d
+		most := len(lists[i].keep(&shorter, 0))
 		if most == 0 {
 			continue
 		}
@@ -119,15 +120,12 @@ func (b *builder) without(d Data, gone []Dropped, list, n int) (Data, []Dropped)
 	return d, gone
 }
 
-// try renders the data and cuts its texts. Names of what is missing get some room, but no more than there is.
+// try renders the data and cuts its texts.
 func (b *builder) try(d Data, gone []Dropped) (Prompt, int, error) {
 	k, err := render(b.template, b.role, d, &masker{cleaned: b.cleaned})
 	if err != nil {
 		return Prompt{}, 0, err
 	}
-	p, need := fit(k, b.budget, max(200, b.budget/40), gone)
-	if need > b.budget {
-		p, need = fit(k, b.budget, 0, gone)
-	}
+	p, need := fit(k, b.budget, gone)
 	return p, need, nil
 }

@@ -9,52 +9,36 @@ import (
 // newest entries, the others the first.
 var lists = [...]struct {
 	name string
-	most func(d *Data) int                  // length of the list, or of the longest
-	keep func(d *Data, n int) (gone []lost) // replaces the list by a shorter copy
+	keep func(d *Data, n int) (gone []lost) // replaces the list by a copy with n entries at most
 }{
-	{"notes, with what they are about", func(d *Data) int { return len(d.Notes) }, func(d *Data, n int) (gone []lost) {
-		cut := max(len(d.Notes)-n, 0)
-		for _, x := range d.Notes[:cut] {
-			gone = append(gone, lost{fmt.Sprintf("note %d (%s)", x.Number, x.Category), x.Text})
+	{"notes, with what they are about", func(d *Data, n int) []lost {
+		return keepNewest(&d.Notes, n, func(x Note) lost {
+			return lost{fmt.Sprintf("note %d (%s)", x.Number, x.Category), x.Text}
+		})
+	}},
+	{"earlier answers, with their questions", func(d *Data, n int) []lost {
+		return keepNewest(&d.Answers, n, func(x Answer) lost { return lost{"answer to " + x.ID, x.Text} })
+	}},
+	{"files of inputs, with their names", func(d *Data, n int) (gone []lost) {
+		d.Inputs = slices.Clone(d.Inputs)
+		for i := range d.Inputs {
+			gone = append(gone, keepFiles(&d.Inputs[i].Files, n, d.Inputs[i].what())...)
 		}
-		d.Notes = d.Notes[cut:]
 		return gone
 	}},
-	{"earlier answers, with their questions", func(d *Data) int {
-		return len(d.Answers)
-	}, func(d *Data, n int) (gone []lost) {
-		cut := max(len(d.Answers)-n, 0)
-		for _, x := range d.Answers[:cut] {
-			gone = append(gone, lost{"answer to " + x.ID, x.Text})
-		}
-		d.Answers = d.Answers[cut:]
-		return gone
+	{"requirement files, with their names", func(d *Data, n int) []lost {
+		return keepFiles(&d.Requirements, n, "requirement")
 	}},
-	{"files of inputs, with their names", mostInputFiles, keepInputFiles},
-	{"requirement files, with their names", func(d *Data) int {
-		return len(d.Requirements)
-	}, func(d *Data, n int) (gone []lost) {
-		d.Requirements, gone = keepFiles("requirement", d.Requirements, n)
-		return gone
-	}},
-	{"files under review, with their names", func(d *Data) int {
+	{"files under review, with their names", func(d *Data, n int) []lost {
 		if d.Candidate == nil {
-			return 0
+			return nil
 		}
-		return len(d.Candidate.Files)
-	}, func(d *Data, n int) (gone []lost) {
 		c := *d.Candidate
-		c.Files, gone = keepFiles(fmt.Sprintf("candidate v%d", c.Version), c.Files, n)
 		d.Candidate = &c
-		return gone
+		return keepFiles(&c.Files, n, fmt.Sprintf("candidate v%d", c.Version))
 	}},
-	{"leaves that are not asked about", func(d *Data) int { return len(d.Leaves) }, func(d *Data, n int) (gone []lost) {
-		n = min(n, len(d.Leaves))
-		for _, x := range d.Leaves[n:] {
-			gone = append(gone, lost{"leaf " + string(x.ID), x.Description})
-		}
-		d.Leaves = d.Leaves[:n]
-		return gone
+	{"leaves that are not asked about", func(d *Data, n int) []lost {
+		return keepFirst(&d.Leaves, n, func(x Leaf) lost { return lost{"leaf " + string(x.ID), x.Description} })
 	}},
 }
 
@@ -64,30 +48,25 @@ type lost struct {
 	text Text
 }
 
-func mostInputFiles(d *Data) int {
-	most := 0
-	for _, in := range d.Inputs {
-		most = max(most, len(in.Files))
+// keepFirst leaves the first n entries of a list, and says what the others were.
+func keepFirst[T any](list *[]T, n int, say func(T) lost) (gone []lost) {
+	n = min(n, len(*list))
+	for _, x := range (*list)[n:] {
+		gone = append(gone, say(x))
 	}
-	return most
-}
-
-// keepInputFiles keeps n files of each input.
-func keepInputFiles(d *Data, n int) (gone []lost) {
-	d.Inputs = slices.Clone(d.Inputs)
-	for i := range d.Inputs {
-		in := &d.Inputs[i]
-		files, cut := keepFiles(in.what(), in.Files, n)
-		in.Files = files
-		gone = append(gone, cut...)
-	}
+	*list = (*list)[:n]
 	return gone
 }
 
-func keepFiles(what string, files []File, n int) (kept []File, gone []lost) {
-	n = min(n, len(files))
-	for _, f := range files[n:] {
-		gone = append(gone, lost{what + ": " + f.Path, f.Text})
-	}
-	return files[:n], gone
+// keepNewest leaves the last n entries of a list, and says what the others were.
+func keepNewest[T any](list *[]T, n int, say func(T) lost) []lost {
+	cut := max(len(*list)-n, 0)
+	kept := (*list)[cut:]
+	gone := (*list)[:cut]
+	*list = kept
+	return keepFirst(&gone, 0, say)
+}
+
+func keepFiles(files *[]File, n int, what string) []lost {
+	return keepFirst(files, n, func(f File) lost { return lost{what + ": " + f.Path, f.Text} })
 }

@@ -40,7 +40,8 @@ func (s *masker) text(k kind, t Text, format string, args ...any) Text {
 
 // data is a copy of the data in which every string is on one line and every Text is a placeholder.
 func (s *masker) data(role contract.Role, d Data) Data {
-	formOfAnswer, way := paragraphs(d.Contract), d.Way
+	way := d.Way
+	formOfAnswer, _ := clean(d.Contract) // it has paragraphs
 	d = onLines(reflect.ValueOf(d)).Interface().(Data)
 	d.Contract, d.Way = formOfAnswer, way
 	top := theTopTask

@@ -12,12 +12,23 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// load reads a role's template and the shared blocks, and checks both against Data, so that it finds a misspelt field
-// even if no data reaches it today. Errors begin with the file and the line.
+// templateFile is the path of a role's template.
+func templateFile(r contract.Role) string { return "prompts/" + string(r) + ".md" }
+
+// partsFile defines the blocks that the templates share.
+const partsFile = "prompts/parts.md"
+
+// load returns the template of a role, which layers parse once.
 func load(files fs.FS, role contract.Role) (*template.Template, error) {
-	if k, ok := files.(*kept); ok {
-		return k.load(role)
+	if l, ok := files.(*layered); ok {
+		return l.load(role)
 	}
+	return parseTemplate(files, role)
+}
+
+// parseTemplate reads a role's template and the shared blocks, and checks both against Data, so that it finds a misspelt
+// field even if no data reaches it today. Errors begin with the file and the line.
+func parseTemplate(files fs.FS, role contract.Role) (*template.Template, error) {
 	set := template.New("").Funcs(functions()).Option("missingkey=error")
 	var main *template.Template
 	for _, name := range []string{partsFile, templateFile(role)} {

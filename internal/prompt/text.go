@@ -40,12 +40,6 @@ func line(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// paragraphs is a text that the program itself wrote, without what no prompt may hold.
-func paragraphs(s string) string {
-	s, _ = clean(s)
-	return s
-}
-
 // leastFence is the length of the shortest fence.
 const leastFence = 4
 
