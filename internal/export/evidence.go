@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -42,10 +43,9 @@ type Evidence struct {
 	Snapshot *gitstore.Snapshot
 	Signed   bool // the policy has keys
 
-	policy   plan.OID // the commit that gave the policy its keys
-	whole    *gitstore.Snapshot
-	proven   map[gitstore.ReviewRef]Approval
-	unproven map[gitstore.ReviewRef]Unproven
+	policy plan.OID // the commit that gave the policy its keys
+	whole  *gitstore.Snapshot
+	proofs map[gitstore.ReviewRef]Proof // of all approvals
 }
 
 // SignedWord returns "signed" or "unsigned" for the approvals that count.
@@ -71,26 +71,61 @@ func Prove(ctx context.Context, store signer, snap *gitstore.Snapshot, policy *g
 	if len(policy.Keys) == 0 {
 		return e, nil
 	}
+	var err error
 	e.Signed, e.policy = true, policy.KeysSince
-	e.proven, e.unproven = map[gitstore.ReviewRef]Approval{}, map[gitstore.ReviewRef]Unproven{}
-	refs := approvals(snap)
-	recorded, signatures, err := recordedBy(ctx, store, snap, refs, policy.Keys)
+	if e.proofs, err = ProveReviews(ctx, store, snap, approvals(snap), policy); err != nil {
+		return nil, err
+	}
+	for _, proof := range e.proofs {
+		if !proof.Counts {
+			e.Snapshot = e.withoutUnproven()
+			break
+		}
+	}
+	return e, nil
+}
+
+// Proof is what a policy's keys say of one review.
+type Proof struct {
+	Counts   bool
+	Reviewer string
+	Signer   string   // the owner of the key that signed Commit, "" if none did
+	Commit   plan.OID // it recorded the review; "" if no event of the plan did
+	Why      string   // it does not count
+}
+
+// ProveReviews finds out what the policy's keys say of reviews. One commit that proves a review is enough.
+func ProveReviews(ctx context.Context, store signer, snap *gitstore.Snapshot, refs []gitstore.ReviewRef,
+	p *gitstore.Policy) (map[gitstore.ReviewRef]Proof, error) {
+	recorded, signatures, err := recordedBy(ctx, store, snap, refs, p.Keys)
 	if err != nil {
 		return nil, err
 	}
+	proofs := map[gitstore.ReviewRef]Proof{}
 	for _, ref := range refs {
 		rev, err := ReadReview(ctx, store, snap, ref.Task, ref.Review)
-		if err != nil && ctx.Err() == nil {
-			e.unproven[ref] = unproven(ref, err.Error()) // the signature covers the document, not its name
-			continue
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		e.weigh(ref, rev.By(), recorded[ref], signatures, &policy.Policy)
+		proof := Proof{Reviewer: plan.UnescapeName(ref.Review.Reviewer), Why: "no event of this plan recorded it"}
+		if err != nil {
+			proof.Why = err.Error() // the signature covers the document, not its name
+			recorded[ref] = nil
+		}
+		for _, r := range recorded[ref] {
+			sig := signatures[r.Commit]
+			proof.Commit, proof.Signer, proof.Why = r.Commit, sig.Signer, sig.Problem
+			if p.Vouches(sig.Signer, rev.By(), r.Author) {
+				proof.Counts, proof.Reviewer, proof.Why = true, rev.By(), ""
+				break
+			}
+			if sig.Signer != "" {
+				proof.Why = "it is signed with the key of " + sig.Signer
+			}
+		}
+		proofs[ref] = proof
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	e.Snapshot = e.withoutUnproven()
-	return e, nil
+	return proofs, nil
 }
 
 // recordedBy finds the commits that recorded reviews and, under keys, their signatures.
@@ -126,43 +161,15 @@ func approvals(snap *gitstore.Snapshot) []gitstore.ReviewRef {
 	return refs
 }
 
-// weigh decides whether one approval counts; reviewer is who spoke. One commit that proves it suffices.
-func (e *Evidence) weigh(ref gitstore.ReviewRef, reviewer string, by []gitstore.Recorded,
-	signatures map[plan.OID]gitstore.Signature, p *policy.Policy) {
-	id := fmt.Sprintf("r%d", ref.Review.N)
-	why := "no event of this plan recorded it"
-	for _, r := range by {
-		sig := signatures[r.Commit]
-		switch {
-		case p.Vouches(sig.Signer, reviewer, r.Author):
-			e.proven[ref] = Approval{id, reviewer, sig.Signer, r.Commit}
-			return
-		case sig.Signer != "":
-			why = fmt.Sprintf("commit %.12s is signed with the key of %s", r.Commit, sig.Signer)
-		default:
-			why = fmt.Sprintf("of commit %.12s, %s", r.Commit, sig.Problem)
-		}
-	}
-	e.unproven[ref] = unproven(ref, why)
-}
-
-func unproven(ref gitstore.ReviewRef, why string) Unproven {
-	r := ref.Review
-	return Unproven{ref.Task, plan.VersionID(r.Version), fmt.Sprintf("r%d", r.N), plan.UnescapeName(r.Reviewer), why}
-}
-
 // withoutUnproven returns the snapshot without what does not count.
 func (e *Evidence) withoutUnproven() *gitstore.Snapshot {
-	if len(e.unproven) == 0 {
-		return e.whole
-	}
 	s := e.whole
 	tasks := make(map[plan.TaskID]*plan.TaskRecords, len(s.Records.Tasks))
 	for id, r := range s.Records.Tasks {
 		kept := *r
 		kept.Reviews = slices.DeleteFunc(slices.Clone(r.Reviews), func(rec plan.ReviewRecord) bool {
-			_, out := e.unproven[gitstore.ReviewRef{Task: id, Review: rec}]
-			return out
+			proof, known := e.proofs[gitstore.ReviewRef{Task: id, Review: rec}]
+			return known && !proof.Counts
 		})
 		tasks[id] = &kept
 	}
@@ -170,39 +177,49 @@ func (e *Evidence) withoutUnproven() *gitstore.Snapshot {
 }
 
 // ApprovalsOf lists the approvals of one version that count.
-func (e *Evidence) ApprovalsOf(task plan.TaskID, version string) []Approval {
-	if !e.Signed {
-		return nil
-	}
-	var list []Approval
-	for _, rec := range e.whole.Records.Of(task).Reviews {
-		if a, ok := e.proven[gitstore.ReviewRef{Task: task, Review: rec}]; ok &&
-			plan.VersionID(rec.Version) == version {
-			list = append(list, a)
+func (e *Evidence) ApprovalsOf(task plan.TaskID, version string) (list []Approval) {
+	for id, p := range e.proofsOf(task, version) {
+		if p.Counts {
+			list = append(list, Approval{id, p.Reviewer, p.Signer, p.Commit})
 		}
 	}
 	return list
 }
 
 // Missing lists the approvals of one version that do not count.
-func (e *Evidence) Missing(task plan.TaskID, version string) []Unproven {
-	if !e.Signed {
-		return nil
-	}
-	var list []Unproven
-	for _, rec := range e.whole.Records.Of(task).Reviews {
-		if u, ok := e.unproven[gitstore.ReviewRef{Task: task, Review: rec}]; ok && u.Version == version {
-			list = append(list, u)
+func (e *Evidence) Missing(task plan.TaskID, version string) (list []Unproven) {
+	for id, p := range e.proofsOf(task, version) {
+		if !p.Counts {
+			why := p.Why
+			if p.Commit != "" {
+				why = fmt.Sprintf("of commit %.12s, %s", p.Commit, why)
+			}
+			list = append(list, Unproven{task, version, id, p.Reviewer, why})
 		}
 	}
 	return list
+}
+
+// proofsOf gives the approvals of one version, by the review's id, with what is proven of them.
+func (e *Evidence) proofsOf(task plan.TaskID, version string) iter.Seq2[string, Proof] {
+	return func(yield func(string, Proof) bool) {
+		if !e.Signed { // then there is no proof, and there may be no plan
+			return
+		}
+		for _, rec := range e.whole.Records.Of(task).Reviews {
+			proof, ok := e.proofs[gitstore.ReviewRef{Task: task, Review: rec}]
+			if ok && plan.VersionID(rec.Version) == version && !yield(fmt.Sprintf("r%d", rec.N), proof) {
+				return
+			}
+		}
+	}
 }
 
 // Lost lists the approvals whose loss leaves one of the tasks not done, or done by another version, though the plan
 // says otherwise.
 func (e *Evidence) Lost(tasks []plan.TaskID) []Unproven {
 	var list []Unproven
-	if len(e.unproven) == 0 {
+	if e.Snapshot == e.whole {
 		return nil
 	}
 	said, counts := e.whole.State(), e.Snapshot.State()

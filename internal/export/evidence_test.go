@@ -145,3 +145,14 @@ func TestProveOtherPlan(t *testing.T) {
 		t.Errorf("counted %v, not counted %v", e.ApprovalsOf("IMPL-1", "v1"), e.Missing("IMPL-1", "v1"))
 	}
 }
+
+// TestNoEvidence holds the zero value to saying nothing: a plan whose approvals nobody can prove has no other.
+func TestNoEvidence(t *testing.T) {
+	e := &Evidence{}
+	if got := e.ApprovalsOf("IMPL-1", "v1"); got != nil {
+		t.Errorf("approvals: %v", got)
+	}
+	if got, lost := e.Missing("IMPL-1", "v1"), e.Lost([]plan.TaskID{"IMPL-1"}); got != nil || lost != nil {
+		t.Errorf("missing: %v, lost: %v", got, lost)
+	}
+}

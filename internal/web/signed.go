@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"gitwf/internal/policy"
 )
 
 // signed is what the policy's keys prove about an event, or about the review that it recorded.
@@ -49,28 +49,12 @@ func (s *Server) signReviews(ctx context.Context, snap *gitstore.Snapshot, id pl
 	for _, rec := range snap.Records.Of(id).Reviews {
 		refs = append(refs, gitstore.ReviewRef{Task: id, Review: rec})
 	}
-	spoke := map[string]string{} // who did, by review
-	for _, v := range versions {
-		for _, r := range v.Reviews {
-			spoke[r.ReviewID] = r.By()
-		}
-	}
 	by := map[string]signed{}
 	err = s.apart(ctx, func(store *gitstore.Store) error {
-		recorded, err := store.RecordedBy(ctx, snap, refs)
-		if err != nil {
-			return err
-		}
-		var commits []plan.OID
-		for _, all := range recorded {
-			for _, r := range all {
-				commits = append(commits, r.Commit)
-			}
-		}
-		signatures, err := store.Signatures(ctx, policy.Keys, commits)
-		for _, ref := range refs {
-			id := fmt.Sprintf("r%d", ref.Review.N)
-			by[id] = weigh(ref.Review, spoke[id], recorded[ref], signatures, &policy.Policy)
+		proofs, err := export.ProveReviews(ctx, store, snap, refs, policy)
+		for ref, p := range proofs {
+			by[fmt.Sprintf("r%d", ref.Review.N)] = signed{By: plain.Line(p.Signer), Why: plain.Line(p.Why),
+				Lost: !p.Counts && ref.Review.Verdict == plan.Approved}
 		}
 		return err
 	})
@@ -81,23 +65,4 @@ func (s *Server) signReviews(ctx context.Context, snap *gitstore.Snapshot, id pl
 		}
 	}
 	return err
-}
-
-func weigh(rec plan.ReviewRecord, reviewer string, by []gitstore.Recorded, signatures map[plan.OID]gitstore.Signature,
-	p *policy.Policy) signed {
-	approval := rec.Verdict == plan.Approved
-	out := signed{Why: "no event of this plan recorded it", Lost: approval}
-	for _, r := range by {
-		sig := signatures[r.Commit]
-		switch {
-		case p.Vouches(sig.Signer, reviewer, r.Author):
-			return signed{By: plain.Line(sig.Signer)}
-		case sig.Signer != "":
-			out = signed{By: plain.Line(sig.Signer), Why: plain.Line(sig.Signer + " does not speak for " + reviewer),
-				Lost: approval}
-		default:
-			out = signed{Why: plain.Line(sig.Problem), Lost: approval}
-		}
-	}
-	return out
 }
