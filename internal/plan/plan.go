@@ -70,48 +70,50 @@ type Task struct {
 	NodeType     NodeType       `json:"node_type"`
 	Title        string         `json:"title"`
 	Description  string         `json:"description,omitempty"`
-	ParentTaskID TaskID         `json:"parent_task_id,omitempty"` // DECOMPOSE
-	DependsOn    []TaskID       `json:"depends_on,omitempty"`     // DEPENDS_ON
-	OrderOnly    []TaskID       `json:"order_only,omitempty"`     // of those: they come first, and are no input
+	ParentTaskID TaskID         `json:"parent_task_id,omitempty"`         // DECOMPOSE
+	DependsOn    []TaskID       `json:"depends_on,omitempty"`             // DEPENDS_ON
+	OrderOnly    []TaskID       `json:"order_only,omitempty" at:"ACTION"` // of those: they come first, and are no input
 	Agent        string         `json:"agent,omitempty"`
 	Requires     []Requirement  `json:"requires,omitempty"`
 	Meta         map[string]any `json:"meta,omitempty"`         // docs/tasks.md
 	Context      map[string]any `json:"context,omitempty"`      // docs/tasks.md
 	FlowControl  map[string]any `json:"flow_control,omitempty"` // docs/tasks.md
 
-	// ACTION
-	EstimatedPersonDays float64          `json:"estimated_person_days,omitempty"`
-	DeliverableSpec     *DeliverableSpec `json:"deliverable_spec,omitempty"`
-	AcceptanceCriteria  []Criterion      `json:"acceptance_criteria,omitempty"`
-	Covers              []string         `json:"covers,omitempty"`          // ids of root criteria
-	DoneElsewhere       string           `json:"done_elsewhere,omitempty"`  // the word for it where the plan is from
-	Run                 string           `json:"run,omitempty"`             // command line of the exec agent
-	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"` // overrides Config.TimeoutSeconds
-	// of a task that makes plans: the leaf that its plan replaces
-	SplitTargetTaskID TaskID `json:"split_target_task_id,omitempty"`
-	// or the GOAL that it puts tasks below, and what of the plan's workflow these are
-	FillTargetTaskID TaskID `json:"fill_target_task_id,omitempty"`
-	Fill             *Fill  `json:"fill,omitempty"`
+	// Of some tasks only, as the tag "at" says: a node type, the root, or the tasks that make plans.
 
-	Role    string   `json:"role,omitempty"`    // who makes it: a key of Plan.Roles
-	Follows *bool    `json:"follows,omitempty"` // it is redone when an input changes; see State.Follows
-	Judges  *Judges  `json:"judges,omitempty"`
-	Decides *Decides `json:"decides,omitempty"`
+	// ACTION
+	EstimatedPersonDays float64          `json:"estimated_person_days,omitempty" at:"ACTION"`
+	DeliverableSpec     *DeliverableSpec `json:"deliverable_spec,omitempty" at:"ACTION"`
+	AcceptanceCriteria  []Criterion      `json:"acceptance_criteria,omitempty" at:"ACTION"`
+	Covers              []string         `json:"covers,omitempty" at:"ACTION"`         // ids of root criteria
+	DoneElsewhere       string           `json:"done_elsewhere,omitempty" at:"ACTION"` // the word for it where the plan is from
+	Run                 string           `json:"run,omitempty" at:"ACTION"`            // command line of the exec agent
+	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"`            // overrides Config.TimeoutSeconds
+	// of a task that makes plans: the leaf that its plan replaces
+	SplitTargetTaskID TaskID `json:"split_target_task_id,omitempty" at:"planning"`
+	// or the GOAL that it puts tasks below, and what of the plan's workflow these are
+	FillTargetTaskID TaskID `json:"fill_target_task_id,omitempty" at:"planning"`
+	Fill             *Fill  `json:"fill,omitempty" at:"planning"`
+
+	Role    string   `json:"role,omitempty" at:"ACTION"`    // who makes it: a key of Plan.Roles
+	Follows *bool    `json:"follows,omitempty" at:"ACTION"` // it is redone when an input changes; see State.Follows
+	Judges  *Judges  `json:"judges,omitempty" at:"ACTION"`
+	Decides *Decides `json:"decides,omitempty" at:"ACTION"`
 
 	// CHECK
-	ReviewTargetTaskID TaskID   `json:"review_target_task_id,omitempty"`
-	ReviewOutputSpec   string   `json:"review_output_spec,omitempty"`
-	Reviewers          []string `json:"reviewers,omitempty"`
-	Quorum             int      `json:"quorum,omitempty"`
-	MinScore           int      `json:"min_score,omitempty"`
-	MaxRounds          int      `json:"max_rounds,omitempty"`   // rejected versions; 0: Config.MaxAttempts
-	OnExhausted        string   `json:"on_exhausted,omitempty"` // then: onExhaustedAccept, or a person is asked
-	Agree              *Agree   `json:"agree,omitempty"`
-	Rubric             *Rubric  `json:"rubric,omitempty"`
+	ReviewTargetTaskID TaskID   `json:"review_target_task_id,omitempty" at:"CHECK"`
+	ReviewOutputSpec   string   `json:"review_output_spec,omitempty" at:"CHECK"`
+	Reviewers          []string `json:"reviewers,omitempty" at:"CHECK"`
+	Quorum             int      `json:"quorum,omitempty" at:"CHECK"`
+	MinScore           int      `json:"min_score,omitempty" at:"CHECK"`
+	MaxRounds          int      `json:"max_rounds,omitempty" at:"CHECK"`   // rejected versions; 0: Config.MaxAttempts
+	OnExhausted        string   `json:"on_exhausted,omitempty" at:"CHECK"` // then: onExhaustedAccept, or a person is asked
+	Agree              *Agree   `json:"agree,omitempty" at:"CHECK"`
+	Rubric             *Rubric  `json:"rubric,omitempty" at:"CHECK"`
 
 	// GOAL
-	RootAcceptanceCriteria []RootCriterion       `json:"root_acceptance_criteria,omitempty"`
-	FinalDeliverableSpec   *FinalDeliverableSpec `json:"final_deliverable_spec,omitempty"`
+	RootAcceptanceCriteria []RootCriterion       `json:"root_acceptance_criteria,omitempty" at:"root"`
+	FinalDeliverableSpec   *FinalDeliverableSpec `json:"final_deliverable_spec,omitempty" at:"root"`
 }
 
 // MetaType is the task's meta.type, "" if it has none.

@@ -260,9 +260,7 @@ func inherit(t *plan.Task, byID map[plan.TaskID]*plan.Task, room *int) bool {
 	for _, d := range t.DependsOn {
 		has[d] = true
 	}
-	above := byID[t.ParentTaskID]
-	// A loop of parents is Validate's to report; here it must only end.
-	for steps := 0; above != nil && steps <= plan.MaxDepth; steps++ {
+	for above := range tasksAbove(t, func(id plan.TaskID) *plan.Task { return byID[id] }) {
 		for _, d := range above.DependsOn {
 			if has[d] {
 				continue
@@ -273,7 +271,6 @@ func inherit(t *plan.Task, byID map[plan.TaskID]*plan.Task, room *int) bool {
 				return false
 			}
 		}
-		above = byID[above.ParentTaskID]
 	}
 	return true
 }

@@ -62,8 +62,7 @@ func (v *validator) checkChange(i int, s *plan.DeliverableSpec) {
 	}
 	if len(s.Paths) == 0 {
 		v.add(i, "no-spec", at+"paths", "the change does not say what it may touch",
-			"paths of the repository, or patterns",
-			"nothing", "paths: [src/**]")
+			"paths of the repository, or patterns", "nothing", "paths: [src/**]")
 	}
 	for _, list := range []struct {
 		field string
@@ -72,8 +71,7 @@ func (v *validator) checkChange(i int, s *plan.DeliverableSpec) {
 		for j, p := range list.paths {
 			if rule := badRepoPath(p); rule != "" {
 				v.add(i, "bad-path", fmt.Sprintf("%s%s[%d]", at, list.field, j), rule,
-					"a path from the root of the repository, or a pattern",
-					plain.Quote(p), list.field+": [src/**]")
+					"a path from the root of the repository, or a pattern", plain.Quote(p), list.field+": [src/**]")
 			}
 		}
 	}
@@ -86,8 +84,8 @@ func (v *validator) checkChange(i int, s *plan.DeliverableSpec) {
 	}
 	if t := v.plan.Tasks[i]; len(t.AcceptanceCriteria) > 0 && !slices.ContainsFunc(t.AcceptanceCriteria, ofPaths) {
 		v.add(i, "no-criteria", "acceptance_criteria", "nothing holds the change to its paths",
-			"a criterion with check_method changed_paths",
-			"none", "{id: paths, statement: It stays within its paths., check_method: changed_paths}")
+			"a criterion with check_method changed_paths", "none",
+			"{id: paths, statement: It stays within its paths., check_method: changed_paths}")
 	}
 }
 

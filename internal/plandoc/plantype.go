@@ -37,76 +37,43 @@ func (y Type) kind(t *plan.Task) string {
 
 // Check finds where a plan is not one of its type. Paths count the tasks of the plan.
 func (y Type) Check(p *plan.Plan) plan.Findings {
-	tasks := p.Index()
-	below := map[plan.TaskID][]plan.TaskID{} // a dependency on a GOAL is one on all below it
-	for _, t := range p.Tasks {
-		if t.NodeType != plan.Check {
-			below[t.ParentTaskID] = append(below[t.ParentTaskID], t.TaskID)
-		}
-	}
-	var fs plan.Findings
+	v := indexed(p)
 	for i, t := range p.Tasks {
 		if t.NodeType != plan.Action || t.Planning() {
 			continue
 		}
 		kind := y.kind(t)
-		find := func(code, field, text, expected, found, example string) {
-			fs = append(fs, plan.Finding{
-				Code: code, Path: fmt.Sprintf("tasks[%d].%s", i, field), TaskID: t.TaskID,
-				Message: text, Expected: expected, Found: found, Example: example,
-			})
-		}
 		if len(y.Kinds) > 0 && !slices.Contains(y.Kinds, kind) {
-			find("kind-of-task", "meta.type", "a plan of the type "+y.Name+" has no such tasks",
-				strings.Join(y.Kinds, ", "),
-				plain.Quote(kind), "meta: {type: "+y.Kinds[0]+"}")
+			v.add(i, "kind-of-task", "meta.type", "a plan of the type "+y.Name+" has no such tasks",
+				strings.Join(y.Kinds, ", "), plain.Quote(kind), "meta: {type: "+y.Kinds[0]+"}")
 			continue
 		}
 		for _, b := range y.Before {
-			if slices.Contains(b.Each, kind) && !y.reaches(t, b.Needs, tasks, below) {
-				find("nothing-before", "depends_on",
+			if needed := strings.Join(b.Needs, " or "); slices.Contains(b.Each, kind) && !y.reaches(v, i, b.Needs) {
+				v.add(i, "nothing-before", "depends_on",
 					fmt.Sprintf("in a plan of the type %s, a task of the kind %s comes after one of the kind %s",
-						y.Name, kind,
-						strings.Join(b.Needs, " or ")),
-					"depends_on a task with meta.type "+strings.Join(b.Needs, " or "), "none", "depends_on: [TEST-1]")
+						y.Name, kind, needed),
+					"depends_on a task with meta.type "+needed, "none", "depends_on: [TEST-1]")
 			}
 		}
 		if slices.Contains(y.RunLine, kind) && !slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool {
 			return c.Severity == plan.Must && c.Run != ""
 		}) {
-			find("no-run-line", "acceptance_criteria",
+			v.add(i, "no-run-line", "acceptance_criteria",
 				fmt.Sprintf("in a plan of the type %s, a command decides whether a task of the kind %s is done",
 					y.Name, kind),
 				"a MUST criterion with a run line, which fails until the work is done", "none", "run: sh check.sh")
 		}
 	}
-	return fs.Capped()
+	return v.fs.Capped()
 }
 
-// reaches reports whether a task depends, directly or not, on one of some kinds. A plan that goes round in a circle has
-// another finding; here it must only end.
-func (y Type) reaches(
-	t *plan.Task, kinds []string, tasks plan.Index, below map[plan.TaskID][]plan.TaskID,
-) bool {
-	seen := map[plan.TaskID]bool{t.TaskID: true}
-	queue := slices.Clone(t.DependsOn)
-	for len(queue) > 0 {
-		id := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		d := tasks.Task(id)
-		if d == nil || seen[id] {
-			continue
-		}
-		seen[id] = true
-		if d.NodeType == plan.Action && slices.Contains(kinds, y.kind(d)) {
-			return true
-		}
-		queue = append(queue, d.DependsOn...)
-		if d.NodeType == plan.Goal {
-			queue = append(queue, below[id]...)
-		}
-	}
-	return false
+// reaches reports whether a task depends, directly or not, on one of some kinds.
+func (y Type) reaches(v *validator, i int, kinds []string) bool {
+	return slices.ContainsFunc(v.reach(v.waitsFor(i), v.waitsFor), func(j int) bool {
+		d := v.plan.Tasks[j]
+		return j != i && d.NodeType == plan.Action && slices.Contains(kinds, y.kind(d))
+	})
 }
 
 // Begin gives a plan its type, and what the type sets where the plan sets nothing.

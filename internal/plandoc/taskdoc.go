@@ -3,6 +3,7 @@ package plandoc
 import (
 	"gitwf/internal/glob"
 	"gitwf/internal/plan"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -76,16 +77,20 @@ func standIn(t *plan.Task, says func(field string) bool) {
 	}
 }
 
-// ancestors are the tasks above t, the nearest first.
-func ancestors(t *plan.Task, get func(plan.TaskID) *plan.Task) []*plan.Task {
-	var above []*plan.Task
-	for len(above) <= plan.MaxDepth {
-		if t = get(t.ParentTaskID); t == nil || slices.Contains(above, t) {
-			break
+// tasksAbove gives the tasks above t, the nearest first. The bound ends the walk where parents go round in a circle.
+func tasksAbove(t *plan.Task, get func(plan.TaskID) *plan.Task) iter.Seq[*plan.Task] {
+	return func(yield func(*plan.Task) bool) {
+		above := t
+		for range plan.MaxDepth {
+			if above = get(above.ParentTaskID); above == nil || !yield(above) {
+				return
+			}
 		}
-		above = append(above, t)
 	}
-	return above
+}
+
+func ancestors(t *plan.Task, get func(plan.TaskID) *plan.Task) []*plan.Task {
+	return slices.Collect(tasksAbove(t, get))
 }
 
 // WithInherited is the task with what it inherits in its context: shared_context of every task above it, where the

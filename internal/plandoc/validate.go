@@ -7,6 +7,7 @@ import (
 	"gitwf/internal/policy"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -51,22 +52,38 @@ type validator struct {
 	children [][]int             // DECOMPOSE, CHECKs apart
 }
 
-// add notes a finding about a field of the task with index i.
+// wholePlan stands for the index of a task where a finding is about the plan as a whole.
+const wholePlan = -1
+
+// add notes a finding about a field of the task with index i, or of the plan.
 func (v *validator) add(i int, code, field, text, expected, found, example string) {
-	path := fmt.Sprintf("tasks[%d]", i)
-	if field != "" {
-		path += "." + field
+	f := plan.Finding{Code: code, Path: field, Message: text, Expected: expected, Found: found, Example: example}
+	if i != wholePlan {
+		f.Path = strings.TrimSuffix(fmt.Sprintf("tasks[%d].%s", i, field), ".")
+		f.TaskID = v.plan.Tasks[i].TaskID
 	}
-	v.fs = append(v.fs, plan.Finding{
-		Code: code, Path: path, TaskID: v.plan.Tasks[i].TaskID,
-		Message: text, Expected: expected, Found: found, Example: example,
-	})
+	v.fs = append(v.fs, f)
 }
 
-// addTop notes a finding about the plan as a whole.
-func (v *validator) addTop(code, path, text, expected, found, example string) {
-	v.fs = append(v.fs, plan.Finding{Code: code, Path: path, Message: text, Expected: expected, Found: found,
-		Example: example})
+// addUnknown notes that a field names no task of the plan. example has %s in the place of an id that was meant.
+func (v *validator) addUnknown(i int, code, field string, id plan.TaskID, expected, example string) {
+	v.add(i, code, field, "names a task that does not exist", expected, plain.Quote(string(id)), v.exampleID(id, example))
+}
+
+// checkLine refuses a text that can't stand on one line of a terminal.
+func (v *validator) checkLine(i int, field, text, expected, example string) {
+	if rule := badLine(text); rule != "" {
+		v.add(i, "bad-text", field, rule, expected, plain.Quote(text), example)
+	}
+}
+
+// checkFloor refuses what is looser than the repository's policy.
+func (v *validator) checkFloor(i int, field string, have, floor int) {
+	if have < floor {
+		name := field[strings.LastIndexByte(field, '.')+1:]
+		v.add(i, "looser-than-policy", field, "is looser than the repository's policy",
+			fmt.Sprintf("at least %d", floor), strconv.Itoa(have), fmt.Sprintf("%s: %d", name, floor))
+	}
 }
 
 func (v *validator) taskByID(id plan.TaskID) *plan.Task {
@@ -81,32 +98,47 @@ func (v *validator) indexTasks() {
 	v.at = make(map[plan.TaskID]int, len(v.plan.Tasks))
 	for i, t := range v.plan.Tasks {
 		if t == nil {
-			v.addTop("no-task", fmt.Sprintf("tasks[%d]", i), "is null", "a task", "null", "")
+			v.add(wholePlan, "no-task", fmt.Sprintf("tasks[%d]", i), "is null", "a task", "null", "")
 			return
 		}
-		if !t.TaskID.Valid() {
+		first, taken := v.at[t.TaskID]
+		switch {
+		case !t.TaskID.Valid():
 			v.add(i, "bad-id", "task_id", "is not a task id", "upper-case words with hyphens, then numbers with dots",
 				plain.Quote(string(t.TaskID)), "task_id: IMPL-1")
-			continue
-		}
-		if first, taken := v.at[t.TaskID]; taken {
+		case taken:
 			v.add(i, "duplicate-id", "task_id", "the id belongs to another task already", "an id of its own",
 				fmt.Sprintf("%s, also %s", t.TaskID, plain.Quote(v.plan.Tasks[first].Title)),
 				"task_id: "+string(v.freeID(t.TaskID)))
-			continue
+		default:
+			v.at[t.TaskID] = i
 		}
-		v.at[t.TaskID] = i
 	}
 	if v.hasBadIDs() {
 		return
 	}
 	v.checkRootExists()
+	v.linkChildren()
+}
+
+// linkChildren sets children from the index.
+func (v *validator) linkChildren() {
 	v.children = make([][]int, len(v.plan.Tasks))
 	for i, t := range v.plan.Tasks {
 		if parent, ok := v.at[t.ParentTaskID]; ok && t.NodeType != plan.Check {
 			v.children[parent] = append(v.children[parent], i)
 		}
 	}
+}
+
+// indexed is a validator of a plan that Validate has looked at already.
+func indexed(p *plan.Plan) *validator {
+	v := &validator{plan: p, at: make(map[plan.TaskID]int, len(p.Tasks))}
+	for i, t := range p.Tasks {
+		v.at[t.TaskID] = i
+	}
+	v.linkChildren()
+	return v
 }
 
 // hasBadIDs reports whether something is wrong with the ids but that some are there twice.
@@ -127,62 +159,47 @@ func (v *validator) freeID(id plan.TaskID) plan.TaskID {
 
 func (v *validator) checkRootExists() {
 	i, ok := v.at[v.plan.RootTaskID]
-	switch {
-	case !ok:
-		v.addTop("no-root", "root_task_id", "names no task", "the id of the root GOAL",
-			plain.Quote(string(v.plan.RootTaskID)),
-			"root_task_id: GOAL-1")
-	case v.plan.Tasks[i].NodeType != plan.Goal:
-		v.add(i, "bad-root", "node_type", "the root must be a GOAL", string(plan.Goal),
-			string(v.plan.Tasks[i].NodeType),
+	if !ok {
+		v.add(wholePlan, "no-root", "root_task_id", "names no task", "the id of the root GOAL",
+			plain.Quote(string(v.plan.RootTaskID)), "root_task_id: GOAL-1")
+		return
+	}
+	switch root := v.plan.Tasks[i]; {
+	case root.NodeType != plan.Goal:
+		v.add(i, "bad-root", "node_type", "the root must be a GOAL", string(plan.Goal), string(root.NodeType),
 			"node_type: GOAL")
-	case v.plan.Tasks[i].ParentTaskID != "":
-		v.add(i, "bad-root", "parent_task_id", "the root has no parent", "nothing",
-			string(v.plan.Tasks[i].ParentTaskID), "")
+	case root.ParentTaskID != "":
+		v.add(i, "bad-root", "parent_task_id", "the root has no parent", "nothing", string(root.ParentTaskID), "")
 	}
 }
 
 // checkConfig checks the plan's own fields and its limits against the policy.
 func (v *validator) checkConfig() {
 	p := v.plan
-	if rule := badLine(p.Title); rule != "" {
-		v.addTop("bad-text", "title", rule, "one line of text", plain.Quote(p.Title), "title: Release dossier")
-	}
+	v.checkLine(wholePlan, "title", p.Title, "one line of text", "title: Release dossier")
 	if p.PlanID != "" && !p.PlanID.Valid() {
-		v.addTop("bad-id", "plan_id", "is not a plan id", "WFS- and a slug in lower case, at most 50 characters",
+		v.add(wholePlan, "bad-id", "plan_id", "is not a plan id", "WFS- and a slug in lower case, at most 50 characters",
 			plain.Quote(string(p.PlanID)), "plan_id: "+string(plan.NewID(p.Title, 1)))
 	}
-	if v.limits.MinScore < v.floors.MinScore {
-		v.checkFloor("config.min_score", "min_score", v.floors.MinScore, v.limits.MinScore)
-	}
-	if v.limits.Quorum < v.floors.Quorum {
-		v.checkFloor("config.quorum", "quorum", v.floors.Quorum, v.limits.Quorum)
-	}
+	v.checkFloor(wholePlan, "config.min_score", v.limits.MinScore, v.floors.MinScore)
+	v.checkFloor(wholePlan, "config.quorum", v.limits.Quorum, v.floors.Quorum)
 	for i, name := range p.Config.Reviewers {
-		if rule := badLine(name); rule != "" {
-			v.addTop("bad-text", fmt.Sprintf("config.reviewers[%d]", i), rule, "a name", plain.Quote(name), "")
-		}
+		v.checkLine(wholePlan, fmt.Sprintf("config.reviewers[%d]", i), name, "a name", "")
 	}
-	v.checkNegative()
-	v.checkDocumentMode()
-}
-
-func (v *validator) checkFloor(path, field string, floor, have int) {
-	v.addTop("looser-than-policy", path, "is looser than the repository's policy",
-		fmt.Sprintf("at least %d", floor), strconv.Itoa(have), fmt.Sprintf("%s: %d", field, floor))
-}
-
-// checkNegative refuses limits that the schema refuses too: a stored plan may come from anywhere.
-func (v *validator) checkNegative() {
-	c := v.plan.Config
-	for name, value := range c.Numbers() {
+	// The schema refuses such limits too, but a stored plan may come from anywhere.
+	for name, value := range p.Config.Numbers() {
 		if value < 0 {
-			v.addTop("bad-value", "config."+name, "is negative", "zero for the default, or more", fmt.Sprint(value), "")
+			v.add(wholePlan, "bad-value", "config."+name, "is negative", "zero for the default, or more",
+				fmt.Sprint(value), "")
 		}
 	}
-	if c.MinScore > 100 {
-		v.addTop("bad-value", "config.min_score", "can never be reached", "at most 100", strconv.Itoa(c.MinScore),
-			"min_score: 90")
+	if p.Config.MinScore > 100 {
+		v.add(wholePlan, "bad-value", "config.min_score", "can never be reached", "at most 100",
+			strconv.Itoa(p.Config.MinScore), "min_score: 90")
+	}
+	if mode := p.Config.TaskDocument; mode != "" && mode != StrictTaskDocument {
+		v.add(wholePlan, "bad-value", "config.task_document", "is not a way to check", StrictTaskDocument+", or nothing",
+			plain.Quote(mode), "task_document: strict")
 	}
 }
 

@@ -3,6 +3,7 @@ package plandoc
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,14 +15,6 @@ import (
 	"gitwf/internal/relpath"
 	"gitwf/internal/schema"
 )
-
-// checkDocumentMode checks what the plan asks of its tasks' documents.
-func (v *validator) checkDocumentMode() {
-	if mode := v.plan.Config.TaskDocument; mode != "" && mode != StrictTaskDocument {
-		v.addTop("bad-value", "config.task_document", "is not a way to check", StrictTaskDocument+", or nothing",
-			plain.Quote(mode), "task_document: strict")
-	}
-}
 
 // checkDocument checks the sections meta, context and flow_control: what the program acts on in every
 // plan, all of it where the plan is strict. What makes plans, and the CHECKs, have no such
@@ -109,9 +102,8 @@ func (d documentRules) edges() {
 		switch parent := d.taskByID(ids[0]); {
 		case ids[0] == t.ParentTaskID:
 		case parent == nil:
-			d.addFinding("unknown-parent", "context.parent", "names a task that does not exist",
-				"the id of the GOAL above it",
-				plain.Quote(string(ids[0])), "parent: "+string(t.ParentTaskID))
+			d.addUnknown(d.i, "unknown-parent", "context.parent", ids[0], "the id of the GOAL above it",
+				"parent: "+string(t.ParentTaskID))
 		default:
 			d.addFinding("context-parent", "context.parent", "is another task than the parent",
 				string(t.ParentTaskID)+", as parent_task_id", string(ids[0]), "parent: "+string(t.ParentTaskID))
@@ -123,26 +115,21 @@ func (d documentRules) edges() {
 		switch {
 		case !ok || slices.Contains(t.DependsOn, id) || t.NodeType == plan.Goal:
 		case d.taskByID(id) == nil:
-			d.addFinding("unknown-dependency", field, "names a task that does not exist",
-				"the id of a task of this plan",
-				plain.Quote(string(id)), d.exampleID(id, "depends_on: [", "]"))
+			d.addUnknown(d.i, "unknown-dependency", field, id, "the id of a task of this plan", "depends_on: [%s]")
 		default:
 			d.addFinding("context-depends-on", field, "is a dependency that the task itself does not have",
-				"the same as depends_on",
-				string(id), "depends_on: ["+string(id)+"]")
+				"the same as depends_on", string(id), "depends_on: ["+string(id)+"]")
 		}
 	}
 	inherited, _ := t.Context["inherited"].(map[string]any)
 	if from, isText := inherited["from"].(string); isText && plan.TaskID(from).Valid() {
-		switch {
-		case d.taskByID(plan.TaskID(from)) == nil:
-			d.addFinding("inherited-from", "context.inherited.from", "names a task that does not exist",
-				"the id of a task above it",
-				plain.Quote(from), "from: "+string(t.ParentTaskID))
-		case !slices.Contains(ancestors(t, d.taskByID), d.taskByID(plan.TaskID(from))):
-			d.addFinding("inherited-from", "context.inherited.from", "is no task above this one",
-				"the id of a task above it", from,
+		above := d.taskByID(plan.TaskID(from))
+		if above == nil {
+			d.addUnknown(d.i, "inherited-from", "context.inherited.from", plan.TaskID(from), "the id of a task above it",
 				"from: "+string(t.ParentTaskID))
+		} else if !slices.Contains(ancestors(t, d.taskByID), above) {
+			d.addFinding("inherited-from", "context.inherited.from", "is no task above this one",
+				"the id of a task above it", from, "from: "+string(t.ParentTaskID))
 		}
 	}
 }
@@ -204,8 +191,7 @@ func (d documentRules) focusPath(field, p string) {
 	example := "focus_paths: [" + strings.Trim(strings.TrimPrefix(strings.ReplaceAll(p, `\`, "/"), "./"), "/") + "]"
 	if relpath.IsPattern(p) {
 		d.addFinding("focus-path", field, "must not have wildcards", "the path of a file or a directory",
-			plain.Quote(p),
-			"focus_paths: ["+focusDir(p)+"]")
+			plain.Quote(p), "focus_paths: ["+focus(p)+"]")
 	} else if strings.HasPrefix(p, "-") {
 		d.addFinding("focus-path", field, "begins with a hyphen and would be taken for an option",
 			"the path of a file or a directory", plain.Quote(p), "")
@@ -215,17 +201,9 @@ func (d documentRules) focusPath(field, p string) {
 		}
 		return ""
 	}); err != nil {
-		d.addFinding("focus-path", field, err.(*relpath.Error).Rule, "a path from the root of the repository",
+		d.addFinding("focus-path", field, pathRule(err), "a path from the root of the repository",
 			plain.Quote(p), example)
 	}
-}
-
-// focusDir is the directory before a pattern's first wildcard.
-func focusDir(p string) string {
-	if dir := focus(p); dir != "" {
-		return dir
-	}
-	return "src"
 }
 
 // targetFile demands file:function:lines; function and lines are optional.
@@ -233,7 +211,7 @@ func (d documentRules) targetFile(field, s string) {
 	file, rest, _ := strings.Cut(s, ":")
 	const want = "file:function:lines"
 	if err := relpath.Check(file); err != nil {
-		d.addFinding("target-file", field, "the file: "+err.(*relpath.Error).Rule, want, plain.Quote(s),
+		d.addFinding("target-file", field, "the file: "+pathRule(err), want, plain.Quote(s),
 			"target_files: [src/auth/login.ts:handleLogin:75-120]")
 		return
 	}
@@ -269,7 +247,7 @@ func (d documentRules) prose(at string, v any) {
 			d.prose(fmt.Sprintf("%s[%d]", at, j), item)
 		}
 	case map[string]any:
-		for _, key := range sortedKeys(v) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			d.prose(at+"."+key, v[key])
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"gitwf/internal/plain"
 )
 
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
-
 // steps checks what no schema can say of the preparation: names, and what they refer to.
 func (d documentRules) steps() {
 	const at = "flow_control.pre_analysis"
@@ -21,35 +19,27 @@ func (d documentRules) steps() {
 	for j, s := range Steps(d.t) {
 		here := fmt.Sprintf("%s[%d]", at, j)
 		m, _ := list[j].(map[string]any)
-		if rule := badLine(s.Name); rule != "" {
-			d.addFinding("bad-text", here+".step", rule, "a name on one line", plain.Quote(s.Name),
-				"step: find_patterns")
-		}
+		d.checkLine(d.i, here+".step", s.Name, "a name on one line", "step: find_patterns")
 		if d.strict && m != nil && len(s.Commands) == 0 {
 			d.addFinding("missing-field", here+".command", "is missing", "command, or commands", "nothing",
 				`command: "bash(rg auth src)"`)
 		}
 		if IsProperty(s.OutputTo) {
 			d.addFinding("output-to", here+".output_to", "is a property of tasks, and can't be a result too",
-				"another name",
-				plain.Quote(s.OutputTo), "output_to: patterns")
+				"another name", plain.Quote(s.OutputTo), "output_to: patterns")
 		}
-		if first, taken := names[s.Name]; taken {
-			d.addFinding("duplicate-step", here+".step", "two steps have the same name", "a name of its own",
-				fmt.Sprintf("%s, also %s[%d]", plain.Quote(s.Name), at, first), "step: "+plain.Line(s.Name)+"_2")
-		} else {
-			names[s.Name] = j
-		}
-		if s.OutputTo != "" {
-			key := strings.ToLower(s.OutputTo)
-			if first, taken := outputs[key]; taken {
-				d.addFinding("duplicate-output", here+".output_to",
-					"two steps have the same output_to, upper and lower case being the same", "a name of its own",
-					fmt.Sprintf("%s, also %s[%d]", plain.Quote(s.OutputTo), at, first), "output_to: "+plain.Line(
-						s.OutputTo)+"_2")
+		unique := func(seen map[string]int, key, code, field, name, text string) {
+			if first, taken := seen[key]; taken {
+				d.addFinding(code, here+"."+field, text, "a name of its own",
+					fmt.Sprintf("%s, also %s[%d]", plain.Quote(name), at, first), field+": "+plain.Line(name)+"_2")
 			} else {
-				outputs[key] = j
+				seen[key] = j
 			}
+		}
+		unique(names, s.Name, "duplicate-step", "step", s.Name, "two steps have the same name")
+		if s.OutputTo != "" {
+			unique(outputs, strings.ToLower(s.OutputTo), "duplicate-output", "output_to", s.OutputTo,
+				"two steps have the same output_to, upper and lower case being the same")
 		}
 		d.stepReferences(here, s, j, m)
 	}
@@ -89,9 +79,8 @@ func (d documentRules) stepReferences(at string, s Step, j int, m map[string]any
 				}
 				if ref.wrong != "" {
 					d.addFinding("unsafe-reference", field, "["+ref.name+"] "+ref.wrong,
-						"an argument of a program that takes it for text; or the variable "+VarName(
-							ref.name)+" of the environment",
-						plain.Quote(c.Line[ref.start:ref.end]), "")
+						"an argument of a program that takes it for text; or the variable "+VarName(ref.name)+
+							" of the environment", plain.Quote(c.Line[ref.start:ref.end]), "")
 				}
 			}
 		case StepRead, StepSearch, stepFind:
@@ -137,7 +126,7 @@ func (d documentRules) resolves(field, name string, outputs map[string]bool) boo
 		d.addFinding("later-output", field, shown+" is the output of this step or of a later one",
 			"the output_to of an earlier step", shown, "")
 	case underscored.Get().MatchString(name):
-		guess := Nearest(name, sortedSet(outputs))
+		guess := Nearest(name, slices.Sorted(maps.Keys(outputs)))
 		if guess != "" {
 			guess = "[" + guess + "]"
 		}
@@ -149,8 +138,6 @@ func (d documentRules) resolves(field, name string, outputs map[string]bool) boo
 	}
 	return false
 }
-
-func sortedSet(m map[string]bool) []string { return slices.Sorted(maps.Keys(m)) }
 
 // WholeReferences are the names of the references in an argument that no shell reads.
 func WholeReferences(arg string, known func(name string) bool) []string {

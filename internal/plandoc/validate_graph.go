@@ -2,8 +2,8 @@ package plandoc
 
 import (
 	"fmt"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"slices"
 	"strings"
 )
 
@@ -20,13 +20,12 @@ func (v *validator) checkTree() {
 			v.add(i, "unknown-parent", "parent_task_id", "only the root has no parent", "the id of a GOAL", "nothing",
 				"parent_task_id: "+string(p.RootTaskID))
 		case parent == nil:
-			v.add(i, "unknown-parent", "parent_task_id", "names a task that does not exist",
-				"the id of a GOAL of this plan",
-				plain.Quote(string(t.ParentTaskID)), v.exampleID(t.ParentTaskID, "parent_task_id: ", ""))
+			v.addUnknown(i, "unknown-parent", "parent_task_id", t.ParentTaskID, "the id of a GOAL of this plan",
+				"parent_task_id: %s")
 		case parent.NodeType != plan.Goal && t.NodeType != plan.Check:
 			v.add(i, "parent-not-goal", "parent_task_id", "only a GOAL can have children", "the id of a GOAL",
-				fmt.Sprintf("%s, which is of type %s", t.ParentTaskID, parent.NodeType), "parent_task_id: "+string(
-					p.RootTaskID))
+				fmt.Sprintf("%s, which is of type %s", t.ParentTaskID, parent.NodeType),
+				"parent_task_id: "+string(p.RootTaskID))
 		}
 	}
 	depth := v.depths()
@@ -40,9 +39,9 @@ func (v *validator) checkTree() {
 	}
 	v.checkGoals()
 	if leaves := p.Leaves(); leaves > v.limits.MaxLeafTasks {
-		v.addTop("too-many-leaves", "config.max_leaf_tasks", "the plan has too many ACTIONs",
-			fmt.Sprintf("at most %d", v.limits.MaxLeafTasks),
-			fmt.Sprint(leaves), fmt.Sprintf("max_leaf_tasks: %d", leaves))
+		v.add(wholePlan, "too-many-leaves", "config.max_leaf_tasks", "the plan has too many ACTIONs",
+			fmt.Sprintf("at most %d", v.limits.MaxLeafTasks), fmt.Sprint(leaves),
+			fmt.Sprintf("max_leaf_tasks: %d", leaves))
 	}
 }
 
@@ -56,18 +55,33 @@ func (v *validator) depths() []int {
 	}
 	root := v.at[v.plan.RootTaskID]
 	depth[root] = 0
-	queue := []int{root}
-	for len(queue) > 0 {
-		i := queue[0]
-		queue = queue[1:]
+	for _, i := range v.reach([]int{root}, func(i int) []int { return v.children[i] }) {
 		for _, c := range v.children[i] {
 			if depth[c] == unreached {
 				depth[c] = depth[i] + 1
-				queue = append(queue, c)
 			}
 		}
 	}
 	return depth
+}
+
+// reach lists what a walk comes to, where it begins too, the nearest first.
+func (v *validator) reach(from []int, next func(int) []int) []int {
+	var order []int
+	seen := map[int]bool{}
+	for _, i := range from {
+		seen[i] = true
+	}
+	for queue := slices.Clone(from); len(queue) > 0; queue = queue[1:] {
+		order = append(order, queue[0])
+		for _, i := range next(queue[0]) {
+			if !seen[i] {
+				seen[i] = true
+				queue = append(queue, i)
+			}
+		}
+	}
+	return order
 }
 
 // reportParentLoops reports each loop among the tasks that do not hang on the root.
@@ -90,8 +104,8 @@ func (v *validator) reportParentLoops(depth []int) {
 			loop = append(loop, j)
 		}
 		v.add(i, "cycle", "parent_task_id", "the parents go round in a circle",
-			"a way up to "+string(v.plan.RootTaskID),
-			v.showLoop(loop), "parent_task_id: "+string(v.plan.RootTaskID))
+			"a way up to "+string(v.plan.RootTaskID), v.showLoop(loop),
+			"parent_task_id: "+string(v.plan.RootTaskID))
 	}
 }
 
@@ -111,7 +125,7 @@ func (v *validator) checkGoals() {
 		}
 	}
 	if !any {
-		v.addTop("no-action", "tasks", "the plan has nothing to do", "one ACTION or more", "none",
+		v.add(wholePlan, "no-action", "tasks", "the plan has nothing to do", "one ACTION or more", "none",
 			"tasks: [{task_id: IMPL-1, ...}]")
 		return
 	}
@@ -210,18 +224,17 @@ func (v *validator) reportCycle(loop []int) {
 	if begin == len(loop) {
 		return
 	}
-	loop = append(append([]int{}, loop[begin:]...), loop[:begin]...)
+	loop = slices.Concat(loop[begin:], loop[:begin])
 	for k, i := range loop {
 		after := v.plan.Tasks[loop[(k+1)%len(loop)]]
-		if t := v.plan.Tasks[i]; t.NodeType == plan.Action && after.NodeType == plan.Goal && v.isAncestor(t,
-			after.TaskID) {
+		t := v.plan.Tasks[i]
+		if t.NodeType == plan.Action && after.NodeType == plan.Goal && v.isAncestor(t, after.TaskID) {
 			return
 		}
 	}
 	after := v.plan.Tasks[loop[1%len(loop)]].TaskID
 	v.add(loop[0], "cycle", "depends_on", "the tasks wait for each other in a circle",
-		"an order in which they can be done",
-		v.showLoop(loop), "a plan without "+string(after)+" in this list")
+		"an order in which they can be done", v.showLoop(loop), "a plan without "+string(after)+" in this list")
 }
 
 // checkBindings checks that ACTIONs and CHECKs are bound 1:1.
@@ -239,8 +252,7 @@ func (v *validator) checkBindings() {
 			v.add(i, "check-binding", field, "the CHECK reviews nothing", "the id of an ACTION", "nothing",
 				"review_target_task_id: IMPL-1")
 		case target == nil:
-			v.add(i, "check-binding", field, "names a task that does not exist", "the id of an ACTION of this plan",
-				plain.Quote(string(t.ReviewTargetTaskID)), v.exampleID(t.ReviewTargetTaskID, field+": ", ""))
+			v.addUnknown(i, "check-binding", field, t.ReviewTargetTaskID, "the id of an ACTION of this plan", field+": %s")
 		case target.NodeType != plan.Action:
 			v.add(i, "check-binding", field, "only an ACTION is reviewed", "the id of an ACTION",
 				fmt.Sprintf("%s, which is of type %s", target.TaskID, target.NodeType), "")
@@ -257,8 +269,7 @@ func (v *validator) checkBindings() {
 		if t.NodeType == plan.Action && by[t.TaskID] == "" {
 			v.add(i, "check-binding", "task_id", "the ACTION has no CHECK", "one CHECK for each ACTION", "none",
 				fmt.Sprintf("{task_id: %s, node_type: CHECK, title: Review, review_target_task_id: %s}",
-					t.TaskID.CheckID(),
-					t.TaskID))
+					t.TaskID.CheckID(), t.TaskID))
 		}
 	}
 }

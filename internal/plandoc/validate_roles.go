@@ -28,16 +28,16 @@ func (v *validator) checkRoles() {
 		role, at := v.plan.Roles[name], joinPath("roles", name)
 		switch {
 		case !roleName.Get().MatchString(name):
-			v.addTop("bad-id", at, "is not the name of a role", "lower-case letters, digits and hyphens",
+			v.add(wholePlan, "bad-id", at, "is not the name of a role", "lower-case letters, digits and hyphens",
 				plain.Quote(name), "")
 		case slices.Contains(taken, name) || isReservedReviewer(name):
-			v.addTop("bad-id", at, "the name stands for somebody else", "another name", plain.Quote(name), "")
+			v.add(wholePlan, "bad-id", at, "the name stands for somebody else", "another name", plain.Quote(name), "")
 		}
 		if strings.TrimSpace(role.Text) == "" {
-			v.addTop("no-text", at+".text", "the role says nothing", "what whoever takes it is told", "nothing", "")
+			v.add(wholePlan, "no-text", at+".text", "the role says nothing", "what whoever takes it is told", "nothing", "")
 		}
-		if role.Agent != "" && badLine(role.Agent) != "" {
-			v.addTop("bad-text", at+".agent", badLine(role.Agent), "the name of an agent", plain.Quote(role.Agent), "")
+		if role.Agent != "" {
+			v.checkLine(wholePlan, at+".agent", role.Agent, "the name of an agent", "")
 		}
 	}
 }
@@ -78,8 +78,7 @@ func (v *validator) checkFlow(i int, t *plan.Task) {
 			v.checkRoleName(i, fmt.Sprintf("decides.orders[%d]", j), role)
 		}
 		if first := slices.IndexFunc(v.plan.Tasks, func(t *plan.Task) bool { return t.Decides != nil }); first != i {
-			v.add(i, "two-deciders", "decides", "another task decides already; each would wait for the end "+
-				"of the other",
+			v.add(i, "two-deciders", "decides", "another task decides already; each would wait for the end of the other",
 				"one task that decides", string(v.plan.Tasks[first].TaskID), "")
 		}
 		if t.Decides.Max < 1 {
@@ -106,31 +105,27 @@ func (v *validator) checkJudges(i int, t *plan.Task) {
 		field, other := fmt.Sprintf("judges.tasks[%d]", j), v.taskByID(id)
 		switch {
 		case other == nil:
-			v.add(i, "unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
-				plain.Quote(string(id)), v.exampleID(id, "tasks: [", "]"))
+			v.addUnknown(i, "unknown-dependency", field, id, "the id of a task of this plan", "tasks: [%s]")
 		case other.NodeType == plan.Check || other.Planning() || other.Judges != nil || other.Decides != nil:
 			v.add(i, "judges-no-work", field, "names a task whose deliverable is no work",
-				"an ACTION that makes something, or a GOAL",
-				string(id), "")
+				"an ACTION that makes something, or a GOAL", string(id), "")
 		case !v.dependsOn(t, id):
 			v.add(i, "judges-what-comes-later", field, "the task does not depend on what it judges",
-				"depends_on with it",
-				string(id), "depends_on: ["+string(id)+"]")
+				"depends_on with it", string(id), "depends_on: ["+string(id)+"]")
 		}
 	}
 }
 
 // dependsOn reports whether a task depends on another one, or on a GOAL above that.
 func (v *validator) dependsOn(t *plan.Task, id plan.TaskID) bool {
-	for range plan.MaxDepth {
-		if slices.Contains(t.DependsOn, id) {
+	other := v.taskByID(id)
+	if slices.Contains(t.DependsOn, id) || other == nil {
+		return other != nil
+	}
+	for above := range tasksAbove(other, v.taskByID) {
+		if slices.Contains(t.DependsOn, above.TaskID) {
 			return true
 		}
-		above := v.taskByID(id)
-		if above == nil || above.ParentTaskID == "" {
-			return false
-		}
-		id = above.ParentTaskID
 	}
 	return false
 }
@@ -140,8 +135,7 @@ func (v *validator) checkRounds(i int, t *plan.Task) {
 	target := v.taskByID(t.ReviewTargetTaskID)
 	if t.TakesExhausted() && target != nil && (target.Planning() || target.Judges != nil || target.Decides != nil) {
 		v.add(i, "accepts-act", "on_exhausted", "what was rejected would take effect on other tasks", "ask",
-			t.OnExhausted,
-			"on_exhausted: ask")
+			t.OnExhausted, "on_exhausted: ask")
 	}
 	v.checkAgree(i, t)
 	r := t.Rubric
@@ -152,8 +146,7 @@ func (v *validator) checkRounds(i int, t *plan.Task) {
 	for name, weight := range r.Dimensions {
 		if rule := badLine(name); rule != "" || strings.Contains(name, "=") || strings.Contains(name, ":") {
 			v.add(i, "bad-text", "rubric.dimensions", cmp.Or(rule, "is no name for a dimension"),
-				"one line without = and :",
-				plain.Quote(name), "")
+				"one line without = and :", plain.Quote(name), "")
 		}
 		sum += weight
 	}
@@ -161,15 +154,10 @@ func (v *validator) checkRounds(i int, t *plan.Task) {
 		v.add(i, "weights-zero", "rubric.dimensions", "no dimension has a weight", "weights, one above 0", "none",
 			"dimensions: {correctness: 60, completeness: 40}")
 	}
-	if r.Pass < v.floors.MinScore {
-		v.add(i, "looser-than-policy", "rubric.pass", "is looser than the repository's policy",
-			fmt.Sprintf("at least %d", v.floors.MinScore), strconv.Itoa(r.Pass), fmt.Sprintf("pass: %d",
-				v.floors.MinScore))
-	}
+	v.checkFloor(i, "rubric.pass", r.Pass, v.floors.MinScore)
 	if r.Clear > 0 && r.Clear < r.Pass {
 		v.add(i, "bad-value", "rubric.clear", "what is clear has passed",
-			fmt.Sprintf("at least %d, as pass is", r.Pass),
-			strconv.Itoa(r.Clear), fmt.Sprintf("clear: %d", r.Pass))
+			fmt.Sprintf("at least %d, as pass is", r.Pass), strconv.Itoa(r.Clear), fmt.Sprintf("clear: %d", r.Pass))
 	}
 }
 
@@ -178,23 +166,13 @@ func (v *validator) checkAgree(i int, t *plan.Task) {
 	if a == nil {
 		return
 	}
-	names := t.Reviewers
-	if names == nil {
-		names = v.plan.Config.Reviewers
-	}
+	names, quorum := v.panelOf(t)
 	seats := len(a.Seats(names))
-	quorum := v.limits.Quorum
-	if t.Quorum > 0 {
-		quorum = t.Quorum
-	}
 	if need := max(a.Approvals, quorum); need > seats {
 		v.add(i, "agree-unreachable", "agree.approvals", "can never be reached by these reviewers",
 			fmt.Sprintf("at most %d", seats), strconv.Itoa(need), fmt.Sprintf("approvals: %d", seats))
 	}
-	if least := max(v.floors.Quorum, 1); a.Approvals < least {
-		v.add(i, "looser-than-policy", "agree.approvals", "is looser than the repository's policy",
-			fmt.Sprintf("at least %d", least), strconv.Itoa(a.Approvals), fmt.Sprintf("approvals: %d", least))
-	}
+	v.checkFloor(i, "agree.approvals", a.Approvals, max(v.floors.Quorum, 1))
 }
 
 // checkSchemaCriterion checks a criterion that holds a file of the deliverable against a schema.
@@ -202,15 +180,13 @@ func (v *validator) checkSchemaCriterion(i int, at string, t *plan.Task, c plan.
 	if c.CheckMethod != plan.SchemaCheck {
 		if c.Schema != nil || c.File != "" {
 			v.add(i, "check-method", at+"schema", "only schema_check reads a schema", "check_method: schema_check",
-				c.CheckMethod,
-				"check_method: schema_check")
+				c.CheckMethod, "check_method: schema_check")
 		}
 		return
 	}
 	if c.Run != "" || t.Changes() {
 		v.add(i, "check-method", at+"check_method", "holds a file of the deliverable against a schema",
-			"no run line, and files",
-			c.CheckMethod, "check_method: static_check")
+			"no run line, and files", c.CheckMethod, "check_method: static_check")
 	}
 	text, err := json.Marshal(c.Schema)
 	if err == nil {

@@ -13,33 +13,18 @@ import (
 func (v *validator) checkRoot() {
 	i := v.at[v.plan.RootTaskID]
 	root := v.plan.Tasks[i]
-	known := map[string]int{}
+	heads := criteriaHeads{v, i, "root_acceptance_criteria", "R", map[string]int{}}
 	for j, c := range root.RootAcceptanceCriteria {
-		at := fmt.Sprintf("root_acceptance_criteria[%d]", j)
-		if !validCriterionID(c.ID) {
-			v.add(i, "bad-id", at+".id", "is not a criterion's id",
-				"letters and digits, with . _ - inside, at most 64 bytes",
-				plain.Quote(c.ID), fmt.Sprintf("id: R%d", j+1))
-		}
-		if _, taken := known[c.ID]; taken {
-			v.add(i, "duplicate-criterion", at+".id", "two root criteria have the same id", "an id of its own",
-				plain.Quote(c.ID),
-				fmt.Sprintf("id: R%d", j+1))
-		}
-		known[c.ID] = j
-		if strings.TrimSpace(c.Statement) == "" {
-			v.add(i, "no-statement", at+".statement", "the criterion says nothing", "what the whole must fulfil",
-				"nothing", "")
-		}
+		heads.check(j, c.ID, c.ID, c.Statement)
 	}
-	covered := v.coveredCriteria(known)
+	covered := v.coveredCriteria(heads.seen)
 	// A plan that is not made yet has only a root and planning tasks, which cover nothing. In a plan that is made from
 	// a workflow, fills may cover more later; the lint of the file demands that something does.
 	for j, c := range root.RootAcceptanceCriteria {
 		if !covered[c.ID] && v.plan.Leaves() > 0 && v.plan.Workflow == nil {
 			v.add(i, "uncovered-root-criterion", fmt.Sprintf("root_acceptance_criteria[%d]", j),
-				"no task covers it: "+plain.Quote(c.Statement),
-				"an ACTION or a criterion with covers", "none", fmt.Sprintf("covers: [%s]", c.ID))
+				"no task covers it: "+plain.Quote(c.Statement), "an ACTION or a criterion with covers", "none",
+				fmt.Sprintf("covers: [%s]", c.ID))
 		}
 	}
 	if root.FinalDeliverableSpec != nil {
@@ -54,8 +39,7 @@ func (v *validator) coveredCriteria(known map[string]int) map[string]bool {
 		for j, id := range ids {
 			if _, ok := known[id]; !ok {
 				v.add(i, "unknown-root-criterion", fmt.Sprintf("%s[%d]", field, j),
-					"names a root criterion that does not exist",
-					v.rootCriteriaIDs(), plain.Quote(id), "")
+					"names a root criterion that does not exist", v.rootCriteriaIDs(), plain.Quote(id), "")
 			}
 			covered[id] = true
 		}
@@ -73,18 +57,11 @@ func (v *validator) coveredCriteria(known map[string]int) map[string]bool {
 }
 
 func (v *validator) rootCriteriaIDs() string {
-	const most = 20
-	var ids []string
-	for _, c := range v.taskByID(v.plan.RootTaskID).RootAcceptanceCriteria {
-		ids = append(ids, c.ID)
-	}
-	switch {
-	case len(ids) == 0:
+	criteria := v.taskByID(v.plan.RootTaskID).RootAcceptanceCriteria
+	if len(criteria) == 0 {
 		return "root_acceptance_criteria, which the plan has none of"
-	case len(ids) > most:
-		ids = append(ids[:most], "...")
 	}
-	return "one of " + strings.Join(ids, ", ")
+	return "one of " + strings.Join(plain.Some(criteria, 20, func(c plan.RootCriterion) string { return c.ID }), ", ")
 }
 
 func (v *validator) checkFinal(i int, f *plan.FinalDeliverableSpec) {
@@ -92,17 +69,15 @@ func (v *validator) checkFinal(i int, f *plan.FinalDeliverableSpec) {
 	for j, id := range f.IncludeChildren {
 		if t := v.taskByID(id); t == nil || t.NodeType == plan.Check {
 			v.add(i, "bad-final-spec", fmt.Sprintf("%sinclude_children[%d]", at, j),
-				"names no deliverable of this plan",
-				"the id of an ACTION or a GOAL",
-				plain.Quote(string(id)), v.exampleID(id, "include_children: [", "]"))
+				"names no deliverable of this plan", "the id of an ACTION or a GOAL", plain.Quote(string(id)),
+				v.exampleID(id, "include_children: [%s]"))
 		}
 	}
 	switch f.Mode {
 	case plan.PassThrough:
 		if f.AssembleTaskID != "" {
 			v.add(i, "bad-final-spec", at+"assemble_task_id", "PASS_THROUGH assembles nothing",
-				"nothing, or mode ASSEMBLE",
-				string(f.AssembleTaskID), "mode: ASSEMBLE")
+				"nothing, or mode ASSEMBLE", string(f.AssembleTaskID), "mode: ASSEMBLE")
 		}
 	case plan.Assemble:
 		v.checkAssemble(i, f)
@@ -132,7 +107,7 @@ func (v *validator) checkAssemble(i int, f *plan.FinalDeliverableSpec) {
 	j, ok := v.at[f.AssembleTaskID]
 	if !ok || v.plan.Tasks[j].NodeType != plan.Action || v.plan.Tasks[j].Planning() {
 		v.add(i, "bad-final-spec", field, "ASSEMBLE needs the task that assembles", "the id of an ACTION",
-			plain.Quote(string(f.AssembleTaskID)), v.exampleID(f.AssembleTaskID, "assemble_task_id: ", ""))
+			plain.Quote(string(f.AssembleTaskID)), v.exampleID(f.AssembleTaskID, "assemble_task_id: %s"))
 		return
 	}
 	task := v.plan.Tasks[j]
@@ -142,61 +117,40 @@ func (v *validator) checkAssemble(i int, f *plan.FinalDeliverableSpec) {
 		wanted = f.IncludeChildren
 	}
 	needed := v.leavesOf(wanted)
-	var missing []string
+	var missing []plan.TaskID
 	for k, t := range v.plan.Tasks {
 		if needed[k] && !inputs[k] && k != j {
-			missing = append(missing, string(t.TaskID))
+			missing = append(missing, t.TaskID)
 		}
 	}
 	if len(missing) == 0 {
 		return
 	}
-	all := make([]string, 0, len(task.DependsOn)+len(missing))
-	for _, d := range task.DependsOn {
-		all = append(all, string(d))
-	}
 	const most = 50
-	short := missing
-	if len(short) > most {
-		short = append(slices.Clone(short[:most]), fmt.Sprintf("%d more", len(missing)-most))
-	}
 	suggestion := ""
-	if all = append(all, missing...); len(all) <= most {
-		suggestion = "depends_on: [" + strings.Join(all, ", ") + "]"
+	if len(task.DependsOn)+len(missing) <= most {
+		all := append(slices.Clone(task.DependsOn), missing...)
+		suggestion = "depends_on: [" + plan.JoinIDs(all) + "]"
 	}
+	delete(needed, j)
 	v.add(j, "assemble-inputs", "depends_on", "the assembling task must depend on all of its inputs",
-		"also "+strings.Join(short, ", "),
-		fmt.Sprintf("%d of %d inputs", len(needed)-len(missing)-boolInt(needed[j]), len(needed)-boolInt(needed[j])),
-		suggestion)
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+		"also "+strings.Join(plain.Some(missing, most, func(id plan.TaskID) string { return string(id) }), ", "),
+		fmt.Sprintf("%d of %d inputs", len(needed)-len(missing), len(needed)), suggestion)
 }
 
 // leavesOf is the set of ACTIONs at or below the tasks, planning tasks apart.
 func (v *validator) leavesOf(ids []plan.TaskID) map[int]bool {
-	leaves, seen := map[int]bool{}, map[int]bool{}
-	var queue []int
+	var from []int
 	for _, id := range ids {
 		if i, ok := v.at[id]; ok {
-			queue = append(queue, i)
+			from = append(from, i)
 		}
 	}
-	for len(queue) > 0 {
-		i := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		if seen[i] {
-			continue
-		}
-		seen[i] = true
+	leaves := map[int]bool{}
+	for _, i := range v.reach(from, func(i int) []int { return v.children[i] }) {
 		if t := v.plan.Tasks[i]; t.NodeType == plan.Action && !t.Planning() {
 			leaves[i] = true
 		}
-		queue = append(queue, v.children[i]...)
 	}
 	return leaves
 }
@@ -215,8 +169,7 @@ func (v *validator) checkTargets() {
 			key := relpath.Fold(f.path)
 			if first, twice := own[key]; twice {
 				v.add(i, "same-target", "deliverable_spec."+f.field, "the same file is declared twice",
-					"each file once",
-					plain.Quote(f.path)+" and "+first, "")
+					"each file once", plain.Quote(f.path)+" and "+first, "")
 				continue
 			}
 			own[key] = plain.Quote(f.path)
@@ -226,8 +179,7 @@ func (v *validator) checkTargets() {
 			k := relpath.Fold(s.OutputDir + "/" + f.path)
 			if other, twice := taken[k]; twice && other != t.TaskID {
 				v.add(i, "same-target", "deliverable_spec."+f.field, "two tasks write the same path",
-					"a path of its own",
-					plain.Quote(s.OutputDir+"/"+f.path)+", also of "+string(other),
+					"a path of its own", plain.Quote(s.OutputDir+"/"+f.path)+", also of "+string(other),
 					"output_dir: "+s.OutputDir+"/"+strings.ToLower(string(t.TaskID)))
 			} else {
 				taken[k] = t.TaskID
@@ -243,8 +195,7 @@ func (v *validator) checkNested(i int, own map[string]string) {
 		for slash := strings.LastIndexByte(key, '/'); slash > 0; slash = strings.LastIndexByte(key[:slash], '/') {
 			if dir, ok := own[key[:slash]]; ok {
 				v.add(i, "same-target", "deliverable_spec", "a file can't be a directory too", "different paths",
-					dir+" and "+shown,
-					"")
+					dir+" and "+shown, "")
 				return
 			}
 		}

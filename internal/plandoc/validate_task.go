@@ -1,23 +1,24 @@
 package plandoc
 
 import (
+	"cmp"
 	"fmt"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/relpath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
 // checkTask checks what can be said of one task alone, or of it and the tasks that it names.
 func (v *validator) checkTask(i int, t *plan.Task) {
-	if rule := badLine(t.Title); rule != "" {
-		v.add(i, "bad-text", "title", rule, "one line of text", plain.Quote(t.Title), "title: Write the report")
-	}
-	if t.Agent != "" && badLine(t.Agent) != "" {
-		v.add(i, "bad-text", "agent", badLine(t.Agent), "the name of an agent", plain.Quote(t.Agent), "agent: exec")
+	v.checkLine(i, "title", t.Title, "one line of text", "title: Write the report")
+	if t.Agent != "" {
+		v.checkLine(i, "agent", t.Agent, "the name of an agent", "agent: exec")
 	}
 	switch t.NodeType {
 	case plan.Action:
@@ -27,8 +28,7 @@ func (v *validator) checkTask(i int, t *plan.Task) {
 	case plan.Goal:
 	default:
 		v.add(i, "bad-value", "node_type", "is not a kind of task", "GOAL, ACTION or CHECK",
-			plain.Quote(string(t.NodeType)),
-			"node_type: ACTION")
+			plain.Quote(string(t.NodeType)), "node_type: ACTION")
 	}
 	v.checkFields(i, t)
 	v.checkDependencies(i, t)
@@ -36,47 +36,44 @@ func (v *validator) checkTask(i int, t *plan.Task) {
 	v.checkDocument(i, t)
 }
 
+// taskField is a field of plan.Task that only some tasks have, as its tag "at" says.
+type taskField struct {
+	index    int
+	name, at string
+}
+
+var taskFields = sync.OnceValue(func() (list []taskField) {
+	for i, t := 0, reflect.TypeFor[plan.Task](); i < t.NumField(); i++ {
+		if at := t.Field(i).Tag.Get("at"); at != "" {
+			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			list = append(list, taskField{i, name, at})
+		}
+	}
+	return list
+})
+
 // checkFields refuses the fields of another kind of task: nothing would read them.
 func (v *validator) checkFields(i int, t *plan.Task) {
-	isRoot := t.TaskID == v.plan.RootTaskID
-	for _, f := range [...]struct {
-		name  string
-		set   bool
-		fits  bool
-		owner string
-	}{
-		{"estimated_person_days", t.EstimatedPersonDays != 0, t.NodeType == plan.Action, "an ACTION"},
-		{"deliverable_spec", t.DeliverableSpec != nil, t.NodeType == plan.Action, "an ACTION"},
-		{"acceptance_criteria", t.AcceptanceCriteria != nil, t.NodeType == plan.Action, "an ACTION"},
-		{"done_elsewhere", t.DoneElsewhere != "", t.NodeType == plan.Action, "an ACTION"},
-		{"covers", t.Covers != nil, t.NodeType == plan.Action, "an ACTION"},
-		{"run", t.Run != "", t.NodeType == plan.Action, "an ACTION"},
-		{"split_target_task_id", t.SplitTargetTaskID != "", t.TaskID.Reserved(),
-			"the tasks of a stored plan that make plans"},
-		{"fill_target_task_id", t.FillTargetTaskID != "", t.TaskID.Reserved(),
-			"the tasks of a stored plan that make plans"},
-		{"fill", t.Fill != nil, t.TaskID.Reserved(), "the tasks of a stored plan that make plans"},
-		{"role", t.Role != "", t.NodeType == plan.Action, "an ACTION"},
-		{"order_only", t.OrderOnly != nil, t.NodeType == plan.Action, "an ACTION"},
-		{"follows", t.Follows != nil, t.NodeType == plan.Action, "an ACTION"},
-		{"judges", t.Judges != nil, t.NodeType == plan.Action, "an ACTION"},
-		{"decides", t.Decides != nil, t.NodeType == plan.Action, "an ACTION"},
-		{"max_rounds", t.MaxRounds != 0, t.NodeType == plan.Check, "a CHECK"},
-		{"on_exhausted", t.OnExhausted != "", t.NodeType == plan.Check, "a CHECK"},
-		{"agree", t.Agree != nil, t.NodeType == plan.Check, "a CHECK"},
-		{"rubric", t.Rubric != nil, t.NodeType == plan.Check, "a CHECK"},
-		{"review_target_task_id", t.ReviewTargetTaskID != "", t.NodeType == plan.Check, "a CHECK"},
-		{"review_output_spec", t.ReviewOutputSpec != "", t.NodeType == plan.Check, "a CHECK"},
-		{"reviewers", t.Reviewers != nil, t.NodeType == plan.Check, "a CHECK"},
-		{"quorum", t.Quorum != 0, t.NodeType == plan.Check, "a CHECK"},
-		{"min_score", t.MinScore != 0, t.NodeType == plan.Check, "a CHECK"},
-		{"root_acceptance_criteria", t.RootAcceptanceCriteria != nil, isRoot, "the root GOAL"},
-		{"final_deliverable_spec", t.FinalDeliverableSpec != nil, isRoot, "the root GOAL"},
-	} {
-		if f.set && !f.fits {
+	fields := reflect.ValueOf(*t)
+	for _, f := range taskFields() {
+		if fields.Field(f.index).IsZero() {
+			continue
+		}
+		var fits bool
+		owner := "a " + f.at
+		switch f.at {
+		case "root":
+			fits, owner = t.TaskID == v.plan.RootTaskID, "the root GOAL"
+		case "planning":
+			fits, owner = t.TaskID.Reserved(), "the tasks of a stored plan that make plans"
+		case string(plan.Action):
+			fits, owner = t.NodeType == plan.Action, "an ACTION"
+		default:
+			fits = string(t.NodeType) == f.at
+		}
+		if !fits {
 			v.add(i, "wrong-field", f.name, "does not belong to tasks of type "+string(t.NodeType),
-				"at "+f.owner+" only",
-				f.name, "")
+				"at "+owner+" only", f.name, "")
 		}
 	}
 }
@@ -90,14 +87,12 @@ func (v *validator) checkDependencies(i int, t *plan.Task) {
 		case seen[d]:
 			v.add(i, "duplicate-dependency", field, "is listed twice", "each task once", string(d), "")
 		case dep == nil:
-			v.add(i, "unknown-dependency", field, "names a task that does not exist", "the id of a task of this plan",
-				plain.Quote(string(d)), v.exampleID(d, "depends_on: [", "]"))
+			v.addUnknown(i, "unknown-dependency", field, d, "the id of a task of this plan", "depends_on: [%s]")
 		case d == t.TaskID:
 			v.add(i, "self-dependency", field, "the task depends on itself", "another task", string(d), "")
 		case t.NodeType == plan.Check && d != t.ReviewTargetTaskID:
 			v.add(i, "check-dependency", field, "a CHECK depends on nothing but its target",
-				string(t.ReviewTargetTaskID),
-				string(d), "")
+				string(t.ReviewTargetTaskID), string(d), "")
 		case t.NodeType == plan.Goal:
 			v.add(i, "goal-dependency", field, "a GOAL depends on nothing itself", "depends_on at the ACTIONs below it",
 				string(d), "")
@@ -109,29 +104,24 @@ func (v *validator) checkDependencies(i int, t *plan.Task) {
 				"an ACTION or a GOAL", string(d), "depends_on: ["+string(dep.ReviewTargetTaskID)+"]")
 		case dep.NodeType == plan.Goal && t.NodeType == plan.Action && v.isAncestor(t, d):
 			v.add(i, "depends-on-ancestor", field, "a task can't wait for the GOAL that waits for it",
-				"a task outside of its own GOALs",
-				fmt.Sprintf("%s -> %s -> %s", t.TaskID, d, t.TaskID), "")
+				"a task outside of its own GOALs", fmt.Sprintf("%s -> %s -> %[1]s", t.TaskID, d), "")
 		}
 		seen[d] = true
 	}
 }
 
-// isAncestor reports whether id is an ancestor of t. The bound ends the walk where parents go round in a circle.
+// isAncestor reports whether id is an ancestor of t.
 func (v *validator) isAncestor(t *plan.Task, id plan.TaskID) bool {
-	for range plan.MaxDepth {
-		if t == nil || t.ParentTaskID == "" {
-			return false
-		}
-		if t.ParentTaskID == id {
+	for above := range tasksAbove(t, v.taskByID) {
+		if above.TaskID == id {
 			return true
 		}
-		t = v.taskByID(t.ParentTaskID)
 	}
 	return false
 }
 
-// exampleID is an example with the known id that is nearest to a misspelt one.
-func (v *validator) exampleID(id plan.TaskID, before, after string) string {
+// exampleID is an example, with the known id that is nearest to a misspelt one in the place of %s.
+func (v *validator) exampleID(id plan.TaskID, example string) string {
 	const enough = 2000 // beyond this many tasks the search costs more than the hint is worth
 	if len(v.plan.Tasks) > enough || v.fs.Full() {
 		return ""
@@ -143,7 +133,7 @@ func (v *validator) exampleID(id plan.TaskID, before, after string) string {
 		}
 	}
 	if guess := Nearest(string(id), known); guess != "" {
-		return before + guess + after
+		return strings.Replace(example, "%s", guess, 1)
 	}
 	return ""
 }
@@ -152,9 +142,7 @@ func (v *validator) checkRequirements(i int, t *plan.Task) {
 	seen := map[string]bool{}
 	for j, r := range t.Requires {
 		field := fmt.Sprintf("requires[%d].name", j)
-		if rule := badLine(r.Name); rule != "" {
-			v.add(i, "bad-text", field, rule, "a name on one line", plain.Quote(r.Name), "name: logo")
-		}
+		v.checkLine(i, field, r.Name, "a name on one line", "name: logo")
 		if seen[r.Name] {
 			v.add(i, "duplicate-input", field, "two inputs have the same name", "a name of its own",
 				plain.Quote(r.Name), "")
@@ -170,14 +158,12 @@ func (v *validator) checkAction(i int, t *plan.Task) {
 	}
 	if t.DeliverableSpec == nil {
 		v.add(i, "no-spec", "deliverable_spec", "the ACTION does not say what it produces",
-			"format and filename or files",
-			"nothing",
-			"deliverable_spec: {format: md, filename: report.md}")
+			"format and filename or files", "nothing", "deliverable_spec: {format: md, filename: report.md}")
 	} else {
 		if t.DeliverableSpec.Format == plan.FormatPlan && !t.TaskID.Reserved() {
 			v.add(i, "makes-plan", "deliverable_spec.format",
-				"only the program makes tasks whose deliverable is a plan",
-				"another format", plan.FormatPlan, "format: yaml")
+				"only the program makes tasks whose deliverable is a plan", "another format", plan.FormatPlan,
+				"format: yaml")
 		}
 		v.checkSpec(i, t.DeliverableSpec)
 	}
@@ -208,24 +194,19 @@ func (v *validator) checkSpec(i int, s *plan.DeliverableSpec) {
 		v.add(i, "no-spec", at+"filename", "the deliverable has no file", "filename or files", "nothing",
 			"filename: report.md")
 	}
-	check := func(field, p string, err error) {
-		if err == nil {
-			return
-		}
-		rule := err.Error()
-		if e, ok := err.(*relpath.Error); ok {
-			rule = e.Rule
-		}
-		v.add(i, "bad-path", at+field, rule, "a relative path inside the artifact", plain.Quote(p), field+": report.md")
-	}
-	if s.Filename != "" {
-		check("filename", s.Filename, relpath.CheckPattern(s.Filename))
-	}
-	for j, f := range s.Files {
-		check(fmt.Sprintf("files[%d]", j), f, relpath.CheckPattern(f))
-	}
+	paths := specPaths(s)
 	if s.OutputDir != "" {
-		check("output_dir", s.OutputDir, relpath.Check(s.OutputDir))
+		paths = append(paths, specPath{"output_dir", s.OutputDir})
+	}
+	for _, p := range paths {
+		err := relpath.CheckPattern(p.path)
+		if p.field == "output_dir" {
+			err = relpath.Check(p.path)
+		}
+		if err != nil {
+			v.add(i, "bad-path", at+p.field, pathRule(err), "a relative path inside the artifact", plain.Quote(p.path),
+				p.field+": report.md")
+		}
 	}
 	if s.SingleFile && (len(s.Files) > 1 || len(s.Files) == 1 && s.Filename != "" && s.Files[0] != s.Filename) {
 		v.add(i, "not-single", at+"single_file", "single_file allows one file only", "false, or one file",
@@ -237,25 +218,47 @@ func (v *validator) checkSpec(i int, s *plan.DeliverableSpec) {
 	}
 }
 
+// pathRule is what a path would have to be.
+func pathRule(err error) string {
+	if e, ok := err.(*relpath.Error); ok {
+		return e.Rule
+	}
+	return err.Error()
+}
+
+// criteriaHeads holds the ids and statements of a list of criteria against the rules for all lists.
+type criteriaHeads struct {
+	*validator
+	i      int
+	list   string // the field
+	letter string // ids begin with it in examples
+	seen   map[string]int
+}
+
+// check checks criterion j; key is what tells it from the others of the list.
+func (c *criteriaHeads) check(j int, id, key, statement string) {
+	at := fmt.Sprintf("%s[%d].", c.list, j)
+	example := "id: " + c.letter + strconv.Itoa(j+1)
+	if !validCriterionID(id) {
+		c.add(c.i, "bad-id", at+"id", "is not a criterion's id",
+			"letters and digits, with . _ - inside, at most 64 bytes", plain.Quote(id), example)
+	} else if first, taken := c.seen[key]; taken {
+		c.add(c.i, "duplicate-criterion", at+"id", "two criteria have the same id", "an id of its own",
+			fmt.Sprintf("%s, also %s[%d]", plain.Quote(id), c.list, first), example)
+	}
+	c.seen[key] = j
+	if strings.TrimSpace(statement) == "" {
+		c.add(c.i, "no-statement", at+"statement", "the criterion says nothing", "an outcome that can be observed",
+			"nothing", "statement: report.md has a summary")
+	}
+}
+
 func (v *validator) checkCriteria(i int, t *plan.Task) {
-	seen := map[string]int{}
+	heads := criteriaHeads{v, i, "acceptance_criteria", "A", map[string]int{}}
 	musts := 0
 	for j, c := range t.AcceptanceCriteria {
 		at := fmt.Sprintf("acceptance_criteria[%d].", j)
-		if !validCriterionID(c.ID) {
-			v.add(i, "bad-id", at+"id", "is not a criterion's id",
-				"letters and digits, with . _ - inside, at most 64 bytes",
-				plain.Quote(c.ID), "id: A"+strconv.Itoa(j+1))
-		} else if first, taken := seen[relpath.Fold(c.ID)]; taken {
-			v.add(i, "duplicate-criterion", at+"id", "two criteria have the same id", "an id of its own",
-				fmt.Sprintf("%s, also acceptance_criteria[%d]", plain.Quote(c.ID), first), "id: A"+strconv.Itoa(j+1))
-		}
-		seen[relpath.Fold(c.ID)] = j
-		if strings.TrimSpace(c.Statement) == "" {
-			v.add(i, "no-statement", at+"statement", "the criterion says nothing", "an outcome that can be observed",
-				"nothing",
-				"statement: report.md has a summary")
-		}
+		heads.check(j, c.ID, relpath.Fold(c.ID), c.Statement)
 		v.checkMethod(i, at, t, c)
 		v.checkSupersedes(i, at, t, c)
 		v.checkSchemaCriterion(i, at, t, c)
@@ -266,8 +269,7 @@ func (v *validator) checkCriteria(i int, t *plan.Task) {
 	if n := len(t.AcceptanceCriteria); n > 0 && float64(musts) < v.floors.MustShare*float64(n) {
 		v.add(i, "looser-than-policy", "acceptance_criteria",
 			"has fewer MUST criteria than the repository's policy demands",
-			fmt.Sprintf("at least %.0f %%", 100*v.floors.MustShare), fmt.Sprintf("%d of %d", musts,
-				n), "severity: MUST")
+			fmt.Sprintf("at least %.0f %%", 100*v.floors.MustShare), fmt.Sprintf("%d of %d", musts, n), "severity: MUST")
 	}
 }
 
@@ -291,43 +293,40 @@ func (v *validator) checkSupersedes(i int, at string, t *plan.Task, c plan.Crite
 func (v *validator) checkMethod(i int, at string, t *plan.Task, c plan.Criterion) {
 	if c.Red != "" && (!c.RedFirst() || c.Run == "" || !t.Changes()) {
 		v.add(i, "bad-value", at+"red", "says that the run line of a change fails before the work is done",
-			"base, at a criterion with a run line",
-			plain.Quote(c.Red), "red: base")
+			"base, at a criterion with a run line", plain.Quote(c.Red), "red: base")
 	}
 	if c.Severity != plan.Must && c.Severity != plan.Should {
 		v.add(i, "bad-value", at+"severity", "is not a severity", "MUST or SHOULD", plain.Quote(c.Severity),
 			"severity: MUST")
 	}
+	wrong := func(text, expected, instead string) {
+		v.add(i, "check-method", at+"check_method", text, expected, c.CheckMethod, "check_method: "+instead)
+	}
 	switch c.CheckMethod {
 	case plan.StaticCheck, plan.SchemaCheck:
 	case plan.Expands:
 		if c.Run != "" || c.Severity != plan.Must || v.plan.Workflow == nil {
-			v.add(i, "check-method", at+"check_method", "renders what the plan's workflow makes of the deliverable",
-				"a MUST of a plan that is made from a workflow, without a run line", c.CheckMethod,
-				"check_method: manual_review")
+			wrong("renders what the plan's workflow makes of the deliverable",
+				"a MUST of a plan that is made from a workflow, without a run line", plan.ManualReview)
 		}
 	case plan.RunSmokeTest:
 		if t.Changes() {
-			v.add(i, "check-method", at+"check_method", "a change is in no bundle",
-				"static_check: the line runs in a checkout with the change",
-				c.CheckMethod, "check_method: static_check")
+			wrong("a change is in no bundle", "static_check: the line runs in a checkout with the change",
+				plan.StaticCheck)
 		}
 	case plan.ChangedPaths:
 		if c.Run != "" || c.Severity != plan.Must || !t.Changes() {
-			v.add(i, "check-method", at+"check_method", "compares a change with its paths",
-				"a MUST of a change, without a run line",
-				c.CheckMethod, "check_method: static_check")
+			wrong("compares a change with its paths", "a MUST of a change, without a run line", plan.StaticCheck)
 		}
 	case plan.ManualReview:
 		if c.Run != "" {
-			v.add(i, "check-method", at+"check_method",
-				"a criterion with a run line is judged by that line, not by a person",
-				"static_check, or no run line", plan.ManualReview, "check_method: static_check")
+			wrong("a criterion with a run line is judged by that line, not by a person",
+				"static_check, or no run line", plan.StaticCheck)
 		}
 	default:
 		v.add(i, "bad-value", at+"check_method", "is not a way to check",
-			"manual_review, static_check, run_smoke_test or schema_check",
-			plain.Quote(c.CheckMethod), "check_method: manual_review")
+			"manual_review, static_check, run_smoke_test or schema_check", plain.Quote(c.CheckMethod),
+			"check_method: manual_review")
 	}
 }
 
@@ -346,42 +345,37 @@ func validCriterionID(id string) bool {
 func (v *validator) checkReviewTask(i int, t *plan.Task) {
 	if t.MinScore < 0 || t.MinScore > 100 {
 		v.add(i, "bad-value", "min_score", "is not a score", "0 to 100", strconv.Itoa(t.MinScore), "min_score: 90")
-	} else if t.MinScore > 0 && t.MinScore < v.floors.MinScore {
-		v.add(i, "looser-than-policy", "min_score", "is looser than the repository's policy",
-			fmt.Sprintf("at least %d", v.floors.MinScore), strconv.Itoa(t.MinScore),
-			fmt.Sprintf("min_score: %d", v.floors.MinScore))
+	} else if t.MinScore > 0 {
+		v.checkFloor(i, "min_score", t.MinScore, v.floors.MinScore)
 	}
 	if t.Quorum < 0 {
 		v.add(i, "bad-value", "quorum", "is negative", "1 or more", strconv.Itoa(t.Quorum), "quorum: 1")
-	} else if t.Quorum > 0 && t.Quorum < v.floors.Quorum {
-		v.add(i, "looser-than-policy", "quorum", "is looser than the repository's policy",
-			fmt.Sprintf("at least %d", v.floors.Quorum), strconv.Itoa(t.Quorum), fmt.Sprintf("quorum: %d",
-				v.floors.Quorum))
+	} else if t.Quorum > 0 {
+		v.checkFloor(i, "quorum", t.Quorum, v.floors.Quorum)
 	}
 	v.checkReviewers(i, t)
 	v.checkRounds(i, t)
 }
 
-// checkReviewers checks who may review: names that can be shown, enough of them for the quorum, none that policy
-// excludes.
-func (v *validator) checkReviewers(i int, t *plan.Task) {
-	names := t.Reviewers
+// panelOf is who may review for a CHECK, and how many of them have to approve.
+func (v *validator) panelOf(t *plan.Task) (names []string, quorum int) {
+	names, quorum = t.Reviewers, cmp.Or(max(t.Quorum, 0), v.limits.Quorum)
 	if names == nil {
 		names = v.plan.Config.Reviewers
 	}
+	return names, quorum
+}
+
+// checkReviewers checks who may review: names that can be shown, enough of them for the quorum, none that policy
+// excludes.
+func (v *validator) checkReviewers(i int, t *plan.Task) {
+	names, quorum := v.panelOf(t)
 	for j, name := range t.Reviewers {
 		if isReservedReviewer(name) {
 			v.add(i, "bad-id", fmt.Sprintf("reviewers[%d]", j), "the name stands for what nobody approved",
-				"another name",
-				plain.Quote(name), "")
+				"another name", plain.Quote(name), "")
 		}
-		if rule := badLine(name); rule != "" {
-			v.add(i, "bad-text", fmt.Sprintf("reviewers[%d]", j), rule, "a name", plain.Quote(name), "")
-		}
-	}
-	quorum := v.limits.Quorum
-	if t.Quorum > 0 {
-		quorum = t.Quorum
+		v.checkLine(i, fmt.Sprintf("reviewers[%d]", j), name, "a name", "")
 	}
 	// The engine approves only what it judges whole. A list of the engine alone is then open to persons.
 	target := v.taskByID(t.ReviewTargetTaskID)
@@ -398,8 +392,7 @@ func (v *validator) checkReviewers(i int, t *plan.Task) {
 			who += ", for a person is to judge it too"
 		}
 		v.add(i, "quorum", "quorum", "can never be reached by these reviewers: "+who,
-			fmt.Sprintf("at most %d", len(can)),
-			strconv.Itoa(quorum), fmt.Sprintf("quorum: %d", len(can)))
+			fmt.Sprintf("at most %d", len(can)), strconv.Itoa(quorum), fmt.Sprintf("quorum: %d", len(can)))
 	}
 	// The policy's quorum counts people. Which other names are agents differs from machine to machine.
 	people := slices.DeleteFunc(can, func(name string) bool { return name == plan.ReviewerChecks })
@@ -427,6 +420,5 @@ func (v *validator) checkReviewers(i int, t *plan.Task) {
 		}
 	}
 	v.add(i, "looser-than-policy", "reviewers", "is looser than the repository's policy",
-		"only "+strings.Join(v.floors.Reviewers, ", "), foundName,
-		"reviewers: ["+v.floors.Reviewers[0]+"]")
+		"only "+strings.Join(v.floors.Reviewers, ", "), foundName, "reviewers: ["+v.floors.Reviewers[0]+"]")
 }

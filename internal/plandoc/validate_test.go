@@ -198,7 +198,7 @@ func TestRules(t *testing.T) {
 			want: `tasks[1].tasks[0].acceptance_criteria[1].id: IMPL-2.1: two criteria have the same id`},
 		{name: "root criterion twice", code: "duplicate-criterion",
 			yaml: replace("numbers}\n", "numbers}\n  - {id: R1, statement: again}\n"),
-			want: `4: root_acceptance_criteria[1].id: GOAL-1: two root criteria have the same id`},
+			want: `4: root_acceptance_criteria[1].id: GOAL-1: two criteria have the same id`},
 		{name: "action's field at a goal", code: "wrong-field", yaml: replace("title: Prose",
 			"title: Prose\n    estimated_person_days: 3"),
 			want: `tasks[1].estimated_person_days: IMPL-2: does not belong to tasks of type GOAL`},
