@@ -108,26 +108,27 @@ func checkEnvelope(role Role, object map[string]any) *Violation {
 	for _, r := range role.Results() {
 		allowed = append(allowed, string(r))
 	}
+	v := &Violation{JSONPath: "$.schema_version", Expected: "the number 1", Actual: schema.Short(object["schema_version"]),
+		ExampleFix: `"schema_version": 1`}
 	switch version := object["schema_version"].(type) {
 	case nil:
-		return &Violation{Code: codeMissingField, JSONPath: "$.schema_version", Expected: "1", Actual: "nothing",
-			ExampleFix: `"schema_version": 1`}
+		v.Code, v.Actual = codeMissingField, "nothing"
+		return v
 	case float64:
 		if version != replyVersion {
-			return &Violation{Code: codeWrongVersion, JSONPath: "$.schema_version", Expected: "1",
-				Actual:     schema.Short(version),
-				ExampleFix: `"schema_version": 1`}
+			v.Code = codeWrongVersion
+			return v
 		}
 	default:
-		return &Violation{Code: codeWrongType, JSONPath: "$.schema_version", Expected: "the number 1",
-			Actual: schema.Short(version), ExampleFix: `"schema_version": 1`}
+		v.Code = codeWrongType
+		return v
 	}
 	result, ok := object[keyResult].(string)
 	if !ok || !slices.Contains(allowed, result) {
 		return &Violation{
-			Code: codeWrongResult, JSONPath: "$." + keyResult, Expected: "for the role " + role.Env() + " one of " +
-				some(allowed),
-			Actual: schema.Short(object[keyResult]), ExampleFix: `"` + keyResult + `": "` + allowed[0] + `"`,
+			Code: codeWrongResult, JSONPath: "$." + keyResult,
+			Expected: "for the role " + role.Env() + " one of " + some(allowed),
+			Actual:   schema.Short(object[keyResult]), ExampleFix: `"` + keyResult + `": "` + allowed[0] + `"`,
 		}
 	}
 	return nil

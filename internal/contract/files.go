@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -18,14 +19,11 @@ const (
 )
 
 // files checks what an agent delivers in its reply. The paths are as hostile as those of a server.
-func (j *judge) files(list []map[string]any) []File {
-	limits := plan.DefaultConfig()
-	if n := j.want.Limits.MaxArtifactFiles; n > 0 {
-		limits.MaxArtifactFiles = n
-	}
-	if n := j.want.Limits.MaxArtifactBytes; n > 0 {
-		limits.MaxArtifactBytes = n
-	}
+func (j *judge) files(object map[string]any) []File {
+	limits, usual := j.want.Limits, plan.DefaultConfig()
+	limits.MaxArtifactFiles = cmp.Or(max(limits.MaxArtifactFiles, 0), usual.MaxArtifactFiles)
+	limits.MaxArtifactBytes = cmp.Or(max(limits.MaxArtifactBytes, 0), usual.MaxArtifactBytes)
+	list, _ := object["files"].([]any)
 	switch {
 	case len(list) == 0 && !j.want.FilesElsewhere:
 		j.add(codeMissingField, "$.files", "at least one file", "none",
@@ -35,14 +33,13 @@ func (j *judge) files(list []map[string]any) []File {
 		return nil
 	case len(list) > limits.MaxArtifactFiles:
 		j.add(codeTooLarge, "$.files", "at most "+plain.Count(limits.MaxArtifactFiles, "file"),
-			plain.Count(len(list), "file"),
-			"deliver fewer files")
+			plain.Count(len(list), "file"), "deliver fewer files")
 		return nil
 	}
 	var files []File
 	var size int64
-	for i, f := range list {
-		file := j.file(f, fmt.Sprintf("$.files[%d]", i))
+	for at, f := range items(object, "$", "files") {
+		file := j.file(f, at)
 		size += int64(len(file.Content))
 		files = append(files, file)
 	}
@@ -65,8 +62,7 @@ func (j *judge) file(f map[string]any, at string) File {
 	data, ok := content(f)
 	if !ok {
 		j.add(codeBadEncoding, at+".content", "base64 of RFC 4648, section 4, with its padding",
-			plain.Quote(str(f, "content")),
-			`"content": "aGVsbG8K", "encoding": "base64"`)
+			plain.Quote(str(f, "content")), `"content": "aGVsbG8K", "encoding": "base64"`)
 	}
 	file.Content = data
 	return file
@@ -88,9 +84,8 @@ func (j *judge) collisions(files []File) {
 		seen[key] |= isFile
 		if clash {
 			j.add(codeDuplicatePath, fmt.Sprintf("$.files[%d].path", i),
-				"paths that differ in more than upper and lower case, none of them both file "+
-					"and directory", plain.Quote(f.Path),
-				"give each file a path of its own")
+				"paths that differ in more than upper and lower case, none of them both file and directory",
+				plain.Quote(f.Path), "give each file a path of its own")
 		}
 	}
 }

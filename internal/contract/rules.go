@@ -3,6 +3,7 @@ package contract
 import (
 	"encoding/base64"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,61 +39,52 @@ func (j *judge) violation() *Violation {
 
 func (j *judge) reply(object map[string]any) Reply {
 	r := Reply{Type: ResultType(str(object, keyResult)), Summary: text(str(object, "summary"))}
-	switch r.Type {
-	case Artifact, Error, Review:
-		r.Notes = j.notes(items(object, "notes"))
+	if r.Type == Artifact || r.Type == Error || r.Type == Review {
+		for at, n := range items(object, "$", "notes") {
+			r.Notes = append(r.Notes, j.note(n, at))
+		}
 	}
-	switch r.Type {
-	case Artifact, Error:
-		r.Concerns = j.concerns(items(object, "concerns"))
+	if r.Type == Artifact || r.Type == Error {
+		for at, c := range items(object, "$", "concerns") {
+			r.Concerns = append(r.Concerns, j.concern(c, at))
+		}
 	}
 	switch r.Type {
 	case Artifact:
-		r.Files = j.files(items(object, "files"))
+		r.Files = j.files(object)
 	case NeedsInput:
-		r.Needs = j.needs(items(object, "needs"))
+		r.Needs = j.needs(object)
 	case Error:
 		r.Error = j.required(object, "error", "$")
 	case Review:
 		j.review(object, &r)
 	case Feasibility:
-		r.Estimates = j.estimates(items(object, "estimates"))
+		r.Estimates = j.estimates(object)
 	}
 	return r
 }
 
-func (j *judge) notes(list []map[string]any) []plan.Note {
-	var notes []plan.Note
-	for i, n := range list {
-		at := fmt.Sprintf("$.notes[%d]", i)
-		note := plan.Note{Category: str(n, "category"), Text: j.required(n, "text", at)}
-		if why := note.Check(); why != "" && note.Text != "" {
-			j.add(codeTooLarge, at+".text", "at most 8192 bytes", plain.Count(len(note.Text), "byte"), "say less")
-		}
-		notes = append(notes, note)
+func (j *judge) note(n map[string]any, at string) plan.Note {
+	note := plan.Note{Category: str(n, "category"), Text: j.required(n, "text", at)}
+	if why := note.Check(); why != "" && note.Text != "" {
+		j.add(codeTooLarge, at+".text", "at most 8192 bytes", plain.Count(len(note.Text), "byte"), "say less")
 	}
-	return notes
+	return note
 }
 
-func (j *judge) concerns(list []map[string]any) []plan.Note {
-	var concerns []plan.Note
-	for i, c := range list {
-		at := fmt.Sprintf("$.concerns[%d]", i)
-		concern := plan.Note{TaskID: plan.TaskID(str(c, "task_id")), Text: j.required(c, "text", at)}
-		if !concern.TaskID.Valid() {
-			j.add(codeUnknownID, at+".task_id", "the id of a task", plain.Quote(string(concern.TaskID)),
-				`"task_id": "TEST-1"`)
-		}
-		concerns = append(concerns, concern)
+func (j *judge) concern(c map[string]any, at string) plan.Note {
+	concern := plan.Note{TaskID: plan.TaskID(str(c, "task_id")), Text: j.required(c, "text", at)}
+	if !concern.TaskID.Valid() {
+		j.add(codeUnknownID, at+".task_id", "the id of a task", plain.Quote(string(concern.TaskID)),
+			`"task_id": "TEST-1"`)
 	}
-	return concerns
+	return concern
 }
 
-func (j *judge) needs(list []map[string]any) []need {
+func (j *judge) needs(object map[string]any) []need {
 	var needs []need
 	names := map[string]bool{}
-	for i, n := range list {
-		at := fmt.Sprintf("$.needs[%d]", i)
+	for at, n := range items(object, "$", "needs") {
 		need := need{Name: j.name(n, "name", at), Question: j.required(n, "question", at), Kind: str(n, "kind")}
 		if len(plan.EscapeName(need.Name)) > maxEscapedName {
 			j.add(codeTooLarge, at+".name", fmt.Sprintf("a name of at most %d bytes as a file's name", maxEscapedName),
@@ -109,10 +101,9 @@ func (j *judge) needs(list []map[string]any) []need {
 const maxEscapedName = 200
 
 func (j *judge) options(n map[string]any, kind, at string) (options []plan.Option, recommended string) {
-	list := items(n, "options")
 	recommended = str(n, "recommended_option_id")
 	if kind != plan.AskChoice {
-		if len(list) > 0 || recommended != "" {
+		if list, _ := n["options"].([]any); len(list) > 0 || recommended != "" {
 			j.add(codeContradiction, at+".kind", `"choice" where there are options`, plain.Quote(kind),
 				`"kind": "choice"`)
 		}
@@ -120,8 +111,7 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 	}
 	ids := map[string]bool{}
 	var known []string
-	for i, o := range list {
-		path := fmt.Sprintf("%s.options[%d]", at, i)
+	for path, o := range items(n, at, "options") {
 		option := plan.Option{OptionID: j.name(o, "option_id", path), Description: j.required(o, "description", path)}
 		j.unique(ids, option.OptionID, path+".option_id", plain.Quote(option.OptionID))
 		options = append(options, option)
@@ -138,23 +128,21 @@ func (j *judge) review(object map[string]any, r *Reply) {
 	said := &r.Review
 	said.Verdict = plan.Verdict(str(object, "verdict"))
 	j.scored(object, said)
-	failed := j.rulings(items(object, "criteria"), r)
-	for i, s := range items(object, "suggestions") {
-		at := fmt.Sprintf("$.suggestions[%d]", i)
+	must, fails := j.rulings(object, r)
+	for at, s := range items(object, "$", "suggestions") {
 		said.Suggestions = append(said.Suggestions, plan.Suggestion{Priority: str(s, "priority"),
 			Text: j.required(s, "text", at)})
 	}
 	switch {
-	case said.Verdict == plan.Approved && len(failed.must) > 0:
-		j.add(codeContradiction, "$.verdict", fmt.Sprintf("%s, as the MUST criterion %s fails", plan.Rejected,
-			failed.must[0]), string(plan.Approved), `"verdict": "REJECTED"`)
-	case said.Verdict == plan.Approved && said.Score < j.want.MinScore && !failed.any && len(said.Suggestions) == 0:
+	case said.Verdict == plan.Approved && must != "":
+		j.add(codeContradiction, "$.verdict", fmt.Sprintf("%s, as the MUST criterion %s fails", plan.Rejected, must),
+			string(plan.Approved), `"verdict": "REJECTED"`)
+	case said.Verdict == plan.Approved && said.Score < j.want.MinScore && !fails && len(said.Suggestions) == 0:
 		j.add(codeContradiction, "$.verdict",
-			fmt.Sprintf("a score of at least %d in a review that approves, or what would have to change in one "+
-				"that rejects",
+			fmt.Sprintf("a score of at least %d in a review that approves, or what would have to change in one that rejects",
 				j.want.MinScore), fmt.Sprintf("%s with %d", plan.Approved, said.Score),
 			`"verdict": "REJECTED", "suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
-	case said.Verdict == plan.Rejected && !failed.any && len(said.Suggestions) == 0:
+	case said.Verdict == plan.Rejected && !fails && len(said.Suggestions) == 0:
 		j.add(codeContradiction, "$.verdict",
 			"a criterion that fails, or a suggestion of what to change, in a review that rejects", "neither",
 			`"suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
@@ -185,26 +173,19 @@ func (j *judge) scored(object map[string]any, r *plan.Review) {
 		for _, name := range j.want.Rubric.Names() {
 			each = append(each, fmt.Sprintf("%q: %d", name, j.want.Rubric.Scale))
 		}
-		j.add(codeBadValue, "$.ratings", fmt.Sprintf("each dimension once, from 0 to %d, or null where it "+
-			"does not apply",
-			j.want.Rubric.Scale), text(err.Error()), `"ratings": {`+strings.Join(each, ", ")+`}`)
+		j.add(codeBadValue, "$.ratings",
+			fmt.Sprintf("each dimension once, from 0 to %d, or null where it does not apply", j.want.Rubric.Scale),
+			text(err.Error()), `"ratings": {`+strings.Join(each, ", ")+`}`)
 	}
 }
 
-// failures are the criteria that a review fails.
-type failures struct {
-	must []string
-	any  bool
-}
-
 // rulings checks that each criterion without a run line is judged exactly once. What the agent says of the others
-// counts for nothing and is dropped, but may not contradict its own verdict.
-func (j *judge) rulings(list []map[string]any, r *Reply) failures {
-	var failed failures
+// counts for nothing and is dropped, but may not contradict its own verdict: must is the first MUST that fails, fails is
+// whether any does.
+func (j *judge) rulings(object map[string]any, r *Reply) (must string, fails bool) {
 	byID := map[string]ruling{}
 	seen := map[string]bool{}
-	for i, c := range list {
-		at := fmt.Sprintf("$.criteria[%d]", i)
+	for at, c := range items(object, "$", "criteria") {
 		id := str(c, "id")
 		pass, _ := c["pass"].(bool)
 		ruling := ruling{ID: id, Pass: pass, Evidence: j.required(c, "evidence", at)}
@@ -216,11 +197,9 @@ func (j *judge) rulings(list []map[string]any, r *Reply) failures {
 		}
 		j.unique(seen, id, at+".id", plain.Quote(id))
 		byID[id] = ruling
-		if !pass {
-			failed.any = true
-			if j.want.Criteria[k].Severity == plan.Must {
-				failed.must = append(failed.must, id)
-			}
+		fails = fails || !pass
+		if !pass && must == "" && j.want.Criteria[k].Severity == plan.Must {
+			must = id
 		}
 	}
 	for _, id := range j.manual() {
@@ -231,7 +210,7 @@ func (j *judge) rulings(list []map[string]any, r *Reply) failures {
 		}
 		r.Criteria = append(r.Criteria, ruling)
 	}
-	return failed
+	return must, fails
 }
 
 func (j *judge) manual() []string {
@@ -244,7 +223,7 @@ func (j *judge) manual() []string {
 	return ids
 }
 
-func (j *judge) estimates(list []map[string]any) []estimate {
+func (j *judge) estimates(object map[string]any) []estimate {
 	var estimates []estimate
 	known := map[plan.TaskID]bool{}
 	names := make([]string, len(j.want.Tasks))
@@ -252,8 +231,7 @@ func (j *judge) estimates(list []map[string]any) []estimate {
 		known[id], names[i] = true, string(id)
 	}
 	seen := map[string]bool{}
-	for i, e := range list {
-		at := fmt.Sprintf("$.estimates[%d]", i)
+	for at, e := range items(object, "$", "estimates") {
 		id := str(e, "task_id")
 		if slices.Contains(j.want.Others, plan.TaskID(id)) {
 			continue // the agent was shown the whole plan
@@ -299,8 +277,8 @@ func (j *judge) name(m map[string]any, key, at string) string {
 	if s != str(m, key) || s != plain.Line(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.Is(unicode.Cf, c)
 	}) {
-		j.add(codeBadValue, at+"."+key, "a name on one line, without control or invisible characters, with "+
-			"single spaces",
+		j.add(codeBadValue, at+"."+key,
+			"a name on one line, without control or invisible characters, with single spaces",
 			plain.Quote(str(m, key)), `"`+key+`": "product_spec"`)
 	}
 	return s
@@ -315,16 +293,16 @@ func str(m map[string]any, key string) string {
 	return s
 }
 
-// items are the objects of a list.
-func items(m map[string]any, key string) []map[string]any {
+// items gives the objects of a list that is a field, each with its path.
+func items(m map[string]any, at, key string) iter.Seq2[string, map[string]any] {
 	list, _ := m[key].([]any)
-	out := make([]map[string]any, 0, len(list))
-	for _, v := range list {
-		if o, ok := v.(map[string]any); ok {
-			out = append(out, o)
+	return func(yield func(string, map[string]any) bool) {
+		for i, v := range list {
+			if o, ok := v.(map[string]any); ok && !yield(fmt.Sprintf("%s.%s[%d]", at, key, i), o) {
+				return
+			}
 		}
 	}
-	return out
 }
 
 // content is the bytes of a file, ok unless they are not what their encoding promises.

@@ -131,17 +131,14 @@ func TestSchemaIsDescribed(t *testing.T) {
 	}
 }
 
-// The codes in doc.go and in docs/agents.md are those of the constants.
+// Each code says what it stands for, and docs/agents.md lists it.
 func TestCodesAreDocumented(t *testing.T) {
-	source, doc, manual := readFile(t, "violation.go"), readFile(t, "doc.go"), readFile(t, "../../docs/agents.md")
-	codes := regexp.MustCompile(`(?m)^\tcode\w+\s+= "([^"]+)"`).FindAllStringSubmatch(source, -1)
+	source, manual := readFile(t, "violation.go"), readFile(t, "../../docs/agents.md")
+	codes := regexp.MustCompile(`(?m)^\tcode\w+\s+= "([^"]+)"\s+// \w`).FindAllStringSubmatch(source, -1)
 	if len(codes) < 20 {
 		t.Fatalf("only %d codes found", len(codes))
 	}
 	for _, m := range codes {
-		if !regexp.MustCompile(`(?m)^//\t` + m[1] + `\s`).MatchString(doc) {
-			t.Errorf("doc.go does not list %s", m[1])
-		}
 		if !strings.Contains(manual, "`"+m[1]+"`") {
 			t.Errorf("docs/agents.md does not list %s", m[1])
 		}

@@ -8,34 +8,34 @@ import (
 	"gitwf/internal/plan"
 )
 
-// The error codes of a Violation. They are stable; doc.go says what each stands for.
+// The error codes of a Violation. They are stable.
 const (
-	codeEmpty         = "empty"
-	codeTooLarge      = "too-large"
-	codeNotUTF8       = "not-utf8"
-	codeNoReply       = "no-reply"
-	codeWrapped       = "wrapped"
-	codeDoubleEncoded = "double-encoded"
-	codeTwoReplies    = "two-replies"
-	codeLeftover      = "leftover"
-	codeCutOff        = "cut-off"
-	codeSyntax        = "syntax"
-	codeDuplicateKey  = "duplicate-key"
-	codeTooDeep       = "too-deep"
-	codeMissingField  = "missing-field"
-	codeUnknownField  = "unknown-field"
-	codeWrongType     = "wrong-type"
-	codeBadValue      = "bad-value"
-	codeWrongVersion  = "wrong-version"
-	codeWrongResult   = "wrong-result"
-	codeBadPath       = "bad-path"
-	codeDuplicatePath = "duplicate-path"
-	codeBadEncoding   = "bad-encoding"
-	codeUnknownID     = "unknown-id"
-	codeDuplicateID   = "duplicate-id"
-	codeNotJudged     = "not-judged"
-	codeContradiction = "contradiction"
-	codeNoFiles       = "no-files"
+	codeEmpty         = "empty"          // the agent said nothing
+	codeTooLarge      = "too-large"      // the text, a list or the files pass a limit
+	codeNotUTF8       = "not-utf8"       // the text is not UTF-8
+	codeNoReply       = "no-reply"       // no JSON object in the text has a result_type
+	codeWrapped       = "wrapped"        // the reply stands inside another object or a list
+	codeDoubleEncoded = "double-encoded" // the reply stands inside a string, with its quotes escaped
+	codeTwoReplies    = "two-replies"    // two replies in one text that differ
+	codeLeftover      = "leftover"       // text goes on after the object as if it belonged to it
+	codeCutOff        = "cut-off"        // the text ends before the object does
+	codeSyntax        = "syntax"         // the object is no JSON
+	codeDuplicateKey  = "duplicate-key"  // a field stands twice in one object
+	codeTooDeep       = "too-deep"       // nested too deep
+	codeMissingField  = "missing-field"  // a field is missing
+	codeUnknownField  = "unknown-field"  // a field that the items of files don't have
+	codeWrongType     = "wrong-type"     // a value of the wrong JSON type
+	codeBadValue      = "bad-value"      // a value that is out of range, blank, or not among those allowed
+	codeWrongVersion  = "wrong-version"  // a schema_version that is not known
+	codeWrongResult   = "wrong-result"   // a result_type that the role does not have
+	codeBadPath       = "bad-path"       // a path that no file of an artifact can have
+	codeDuplicatePath = "duplicate-path" // two paths that are one on some systems, or a path that is file and directory
+	codeBadEncoding   = "bad-encoding"   // content that is not the base64 that it claims to be
+	codeUnknownID     = "unknown-id"     // a criterion, task or option that does not exist
+	codeDuplicateID   = "duplicate-id"   // an id or a name that stands twice
+	codeNotJudged     = "not-judged"     // a criterion that the review leaves out
+	codeContradiction = "contradiction"  // fields that can't both be meant
+	codeNoFiles       = "no-files"       // an artifact without files, here or in the directory for them
 )
 
 // maxAlso bounds the violations that are listed after the first: an agent that mends its reply wants all, but not a
