@@ -294,7 +294,7 @@ func (w *walker) matches(expr *pattern.Pattern, text string) bool {
 	if w.left != nil {
 		name := expr.Get().String()
 		if _, known := w.sizes[name]; !known {
-			w.sizes[name] = instructions(name)
+			w.sizes[name], _ = instructions(name) // Parse has refused what can't be used
 		}
 		if !w.spend(1 + len(text)*w.sizes[name]/matchesAStep) {
 			return false
@@ -310,7 +310,7 @@ func (w *walker) checkText(s *Schema, at []string, v string) {
 		w.addProblem(s.MinLength != nil && n < *s.MinLength, s, at, Problem{Keyword: MinLength, Got: v, Len: n})
 		w.addProblem(s.MaxLength != nil && n > *s.MaxLength, s, at, Problem{Keyword: MaxLength, Got: v, Len: n})
 	}
-	w.addProblem(s.Pattern != "" && !w.matches(s.expr, v), s, at, Problem{Keyword: Pattern, Got: v})
+	w.addProblem(s.Pattern != "" && !w.matches(s.exprs[s.Pattern], v), s, at, Problem{Keyword: Pattern, Got: v})
 }
 
 func (w *walker) checkNumber(s *Schema, at []string, v any) {

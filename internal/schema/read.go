@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"regexp/syntax"
 	"slices"
@@ -22,45 +23,6 @@ const (
 // dialect is the only one that a schema may name.
 const dialect = "https://json-schema.org/draft/2020-12/schema"
 
-// kind says what a keyword holds.
-type kind uint8
-
-const (
-	holdsText kind = iota // and whatever else encoding/json checks by the field's type
-	holdsSchema
-	holdsSchemas // in a list
-	holdsNamed   // in an object
-	holdsCount
-	holdsNumber
-	holdsPattern
-	says // something for people: an annotation, which no value can fail
-)
-
-// holdsOf says what a keyword holds, if Read knows it.
-func holdsOf(keyword string) (holds kind, known bool) {
-	switch keyword {
-	case "type", "const", "enum", "required", "dependentRequired", "uniqueItems", "$ref":
-		return holdsText, true
-	case "properties", "patternProperties", "$defs":
-		return holdsNamed, true
-	case "additionalProperties", "items", "if", "then", "else", "not", "contains", "propertyNames":
-		return holdsSchema, true
-	case "allOf", "anyOf", "oneOf", "prefixItems":
-		return holdsSchemas, true
-	case "minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties", "minContains",
-		"maxContains":
-		return holdsCount, true
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
-		return holdsNumber, true
-	case "pattern":
-		return holdsPattern, true
-	case "title", "description", "$comment", "default", "format", "examples", "deprecated", "readOnly", "writeOnly",
-		"$id", "$schema":
-		return says, true
-	}
-	return 0, false
-}
-
 // Read parses a schema that anybody may have written: bounded, without references to other documents, and with nothing
 // that would be ignored. An error names the place as a JSON pointer.
 func Read(text []byte) (*Schema, error) {
@@ -70,24 +32,24 @@ func Read(text []byte) (*Schema, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("read a schema: %w", err)
+	err := d.Decode(&v)
+	if err == nil {
+		v, err = (&reader{}).schema(v, "#", 0)
 	}
-	r := reader{}
-	clean, err := r.schema(v, "#", 0)
+	if err == nil {
+		text, err = json.Marshal(v)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read a schema: %w", err)
-	}
-	if text, err = json.Marshal(clean); err != nil {
 		return nil, fmt.Errorf("read a schema: %w", err)
 	}
 	return Parse(text)
 }
 
+// reader checks the parts of a schema and brings them, in place, into the form that Parse takes.
 type reader struct{ parts int }
 
-// schema returns a part with what Parse reads. true and false become schemas that everything or nothing fits.
-func (r *reader) schema(v any, at string, level int) (map[string]any, error) {
+// schema returns a part. true and false become schemas that everything or nothing fits.
+func (r *reader) schema(v any, at string, level int) (any, error) {
 	if r.parts++; r.parts > maxParts || level > maxLevels {
 		return nil, fmt.Errorf("%s: more than %d parts, or %d levels", at, maxParts, maxLevels)
 	}
@@ -98,175 +60,155 @@ func (r *reader) schema(v any, at string, level int) (map[string]any, error) {
 		}
 		return map[string]any{"not": map[string]any{}}, nil
 	case map[string]any:
-		clean := make(map[string]any, len(v))
-		for _, name := range sortedKeys(v) {
-			holds, known := holdsOf(name)
-			if !known {
-				return nil, fmt.Errorf("%s: the keyword %q is not known here", at, name)
-			}
-			got, err := r.keyword(name, holds, v[name], at+"/"+name, level)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			got, err := r.keyword(name, v[name], at, level)
 			if err != nil {
 				return nil, err
 			}
-			switch {
-			case name == "const" && got == nil: // which Schema.Const can't tell from nothing
-				clean["allOf"] = append([]any{map[string]any{"type": "null"}}, list(clean["allOf"])...)
-			case holds != says || isShown(name, got):
-				clean[name] = got
+			if v[name] = got; got != nil {
+				continue
+			}
+			if delete(v, name); name == "const" { // of null, which Schema.Const can't tell from nothing
+				others, _ := v["allOf"].([]any)
+				v["allOf"] = append([]any{map[string]any{"type": "null"}}, others...)
 			}
 		}
-		return clean, nil
+		return v, nil
 	}
 	return nil, fmt.Errorf("%s: a schema is an object, true or false", at)
 }
 
-func (r *reader) keyword(name string, holds kind, v any, at string, level int) (any, error) {
-	wrong := func(want string) error { return fmt.Errorf("%s: expected %s", at, want) }
-	switch holds {
-	case holdsSchema:
-		if _, all := v.(bool); all && name == "additionalProperties" {
-			return v, nil
-		}
-		return r.schema(v, at, level+1)
-	case holdsSchemas:
-		list, ok := v.([]any)
-		if !ok || len(list) == 0 {
-			return nil, wrong("a list of schemas")
-		}
-		clean := make([]any, len(list))
-		for i, item := range list {
-			var err error
-			if clean[i], err = r.schema(item, at+"/"+strconv.Itoa(i), level+1); err != nil {
-				return nil, err
-			}
-		}
-		return clean, nil
-	case holdsNamed:
+// keyword returns what a keyword holds, nil for what says nothing that a value can fail or people are shown.
+func (r *reader) keyword(name string, v any, above string, level int) (_ any, err error) {
+	at := above + "/" + name
+	wrong := func(want string) (any, error) { return nil, fmt.Errorf("%s: expected %s", at, want) }
+	switch name {
+	case "properties", "patternProperties", "$defs":
 		object, ok := v.(map[string]any)
 		if !ok {
-			return nil, wrong("an object of schemas")
+			return wrong("an object of schemas")
 		}
-		clean := make(map[string]any, len(object))
-		for _, key := range sortedKeys(object) {
-			var err error
+		for _, key := range slices.Sorted(maps.Keys(object)) {
 			if name == "patternProperties" {
 				err = checkPattern(key, at)
 			}
 			if err == nil {
-				clean[key], err = r.schema(object[key], at+"/"+pointerEscapes.Replace(key), level+1)
+				object[key], err = r.schema(object[key], at+"/"+pointerEscapes.Replace(key), level+1)
 			}
 			if err != nil {
 				return nil, err
 			}
 		}
-		return clean, nil
-	case holdsCount:
-		n, ok := wholeNumber(v)
-		if !ok {
-			return nil, wrong("a whole number, 0 or more")
+	case "additionalProperties", "items", "if", "then", "else", "not", "contains", "propertyNames":
+		if _, all := v.(bool); all && name == "additionalProperties" {
+			return v, nil
 		}
-		return n, nil
-	case holdsNumber:
-		n, ok := v.(json.Number)
-		if f, err := n.Float64(); !ok || err != nil || !isSmall(n) || name == "multipleOf" && !(f > 0) {
-			return nil, wrong("a number that can be compared with")
+		return r.schema(v, at, level+1)
+	case "allOf", "anyOf", "oneOf", "prefixItems":
+		list, ok := v.([]any)
+		if !ok || len(list) == 0 {
+			return wrong("a list of schemas")
 		}
-		return n, nil
-	case holdsPattern:
-		expr, ok := v.(string)
-		if !ok {
-			return nil, wrong("a regular expression")
+		for i, item := range list {
+			if list[i], err = r.schema(item, at+"/"+strconv.Itoa(i), level+1); err != nil {
+				return nil, err
+			}
 		}
-		return expr, checkPattern(expr, at)
-	}
-	return r.plain(name, v, at, level)
-}
-
-// plain checks the keywords that hold no schema.
-func (r *reader) plain(name string, v any, at string, level int) (any, error) {
-	wrong := func(want string) error { return fmt.Errorf("%s: expected %s", at, want) }
-	switch name {
-	case "$schema":
-		if s, _ := v.(string); strings.TrimSuffix(s, "#") != dialect {
-			return nil, wrong(dialect)
+	case "required", "dependentRequired", "uniqueItems": // Parse checks them by the field's type
+	case "title", "description":
+		if _, ok := v.(string); !ok {
+			return nil, nil
 		}
-	case "$id":
-		if _, ok := v.(string); !ok || level > 0 {
-			return nil, wrong("no $id but of the whole")
+	case "examples":
+		if _, ok := v.([]any); !ok || checkSane(v, at, 0) != nil {
+			return nil, nil
 		}
-	case "$ref":
-		if s, ok := v.(string); !ok || s != "#" && !strings.HasPrefix(s, "#/") {
-			return nil, wrong("a reference to a part of this schema, such as #/$defs/item")
-		}
-	case "type":
-		names, ok := v.([]any)
-		if s, one := v.(string); one {
-			names, ok = []any{s}, true
-		}
-		if !ok || len(names) == 0 || slices.ContainsFunc(names, func(n any) bool { return !isType(n) }) {
-			return nil, wrong("null, boolean, number, integer, string, array or object, or a list of them")
-		}
-	case "enum":
-		if list, ok := v.([]any); !ok || len(list) == 0 {
-			return nil, wrong("a list of values")
-		}
-	}
-	if name == "const" || name == "enum" {
-		return v, checkSane(v, at, 0)
+	case "$comment", "default", "format", "deprecated", "readOnly", "writeOnly":
+		return nil, nil
+	default:
+		return r.value(name, v, above, level)
 	}
 	return v, nil
 }
 
-func list(v any) []any {
-	l, _ := v.([]any)
-	return l
-}
-
-// isShown reports whether an annotation is one that people are shown.
-func isShown(name string, v any) bool {
+// value is keyword for what holds no schema.
+func (r *reader) value(name string, v any, above string, level int) (any, error) {
+	at := above + "/" + name
+	wrong := func(want string) (any, error) { return nil, fmt.Errorf("%s: expected %s", at, want) }
+	text, isText := v.(string)
 	switch name {
-	case "title", "description":
-		_, ok := v.(string)
-		return ok
-	case "examples":
-		_, ok := v.([]any)
-		return ok && checkSane(v, "", 0) == nil
+	case "minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties", "minContains", "maxContains":
+		n, ok := wholeNumber(v)
+		if !ok {
+			return wrong("a whole number, 0 or more")
+		}
+		return n, nil
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+		n, ok := v.(json.Number)
+		if f, err := n.Float64(); !ok || err != nil || !isSmall(n) || name == "multipleOf" && !(f > 0) {
+			return wrong("a number that can be compared with")
+		}
+	case "pattern":
+		if !isText {
+			return wrong("a regular expression")
+		}
+		return v, checkPattern(text, at)
+	case "$schema":
+		if strings.TrimSuffix(text, "#") != dialect {
+			return wrong(dialect)
+		}
+		return nil, nil
+	case "$id":
+		if !isText || level > 0 {
+			return wrong("no $id but of the whole")
+		}
+		return nil, nil
+	case "$ref":
+		if text != "#" && !strings.HasPrefix(text, "#/") {
+			return wrong("a reference to a part of this schema, such as #/$defs/item")
+		}
+	case "type":
+		names, ok := v.([]any)
+		if isText {
+			names, ok = []any{text}, true
+		}
+		if !ok || len(names) == 0 || slices.ContainsFunc(names, func(n any) bool { return !isType(n) }) {
+			return wrong("null, boolean, number, integer, string, array or object, or a list of them")
+		}
+	case "enum":
+		if list, ok := v.([]any); !ok || len(list) == 0 {
+			return wrong("a list of values")
+		}
+		return v, checkSane(v, at, 0)
+	case "const":
+		return v, checkSane(v, at, 0)
+	default:
+		return nil, fmt.Errorf("%s: the keyword %q is not known here", above, name)
 	}
-	return false
+	return v, nil
 }
 
 func isType(v any) bool {
-	s, _ := v.(string)
-	switch s {
-	case "null", "boolean", "number", "integer", "string", "array", "object":
-		return true
-	}
-	return false
+	name, ok := v.(string)
+	return ok && slices.Contains(typeNames, name)
 }
 
 // checkSane refuses numbers and nesting that are dear to compare.
-func checkSane(v any, at string, level int) error {
-	var err error
+func checkSane(v any, at string, level int) (err error) {
+	if level > maxLevels {
+		return fmt.Errorf("%s: more than %d levels", at, maxLevels)
+	}
 	switch v := v.(type) {
 	case json.Number:
 		if !isSmall(v) {
-			err = fmt.Errorf("%s: the number %.40s is out of range", at, v)
+			return fmt.Errorf("%s: the number %.40s is out of range", at, v)
 		}
 	case []any:
-		for _, item := range v {
-			if err == nil {
-				err = checkSane(item, at, level+1)
-			}
+		for i := 0; i < len(v) && err == nil; i++ {
+			err = checkSane(v[i], at, level+1)
 		}
 	case map[string]any:
-		for _, item := range v {
-			if err == nil {
-				err = checkSane(item, at, level+1)
-			}
-		}
-	}
-	if err == nil && level > maxLevels {
-		err = fmt.Errorf("%s: more than %d levels", at, maxLevels)
+		return checkSane(slices.Collect(maps.Values(v)), at, level)
 	}
 	return err
 }
@@ -274,8 +216,7 @@ func checkSane(v any, at string, level int) error {
 // isSmall reports whether a number is one that a float64 can hold: 1e999999999 has a billion digits.
 func isSmall(n json.Number) bool {
 	const digits = 400
-	f, err := n.Float64()
-	if len(n) > digits || err != nil || math.IsInf(f, 0) {
+	if _, err := n.Float64(); err != nil || len(n) > digits {
 		return false
 	}
 	_, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
@@ -298,35 +239,25 @@ func wholeNumber(v any) (int, bool) {
 
 // checkPattern checks that a regular expression can be used, and is no burden.
 func checkPattern(expr, at string) error {
-	parsed, err := syntax.Parse(expr, syntax.Perl)
+	n, err := instructions(expr)
 	if err != nil {
 		return fmt.Errorf("%s: the pattern can't be used: %w", at, err)
 	}
-	prog, err := syntax.Compile(parsed.Simplify())
-	if err != nil || len(prog.Inst) > maxInstructions {
+	if n > maxInstructions {
 		return fmt.Errorf("%s: the pattern is too large", at)
 	}
 	return nil
 }
 
 // instructions is how much an expression does with each byte, at most.
-func instructions(expr string) int {
+func instructions(expr string) (int, error) {
 	parsed, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
-		return maxInstructions
+		return 0, err
 	}
 	prog, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return maxInstructions
+		return 0, err
 	}
-	return len(prog.Inst)
-}
-
-func sortedKeys(m map[string]any) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return len(prog.Inst), nil
 }

@@ -63,10 +63,9 @@ type Schema struct {
 	Names         *Schema             `json:"propertyNames"`
 	Dependent     map[string][]string `json:"dependentRequired"`
 
-	Location string  `json:"-"` // a URL whose fragment is a JSON pointer
-	Ref      *Schema `json:"-"` // must hold, too
-	expr     *pattern.Pattern
-	exprs    map[string]*pattern.Pattern // of Patterns
+	Location string                      `json:"-"` // a URL whose fragment is a JSON pointer
+	Ref      *Schema                     `json:"-"` // must hold, too
+	exprs    map[string]*pattern.Pattern // of Pattern and Patterns
 
 	RefTo       string             `json:"$ref"`
 	Defs        map[string]*Schema `json:"$defs"`
@@ -149,16 +148,11 @@ func (s *Schema) circle(open map[*Schema]bool) string {
 
 // link sets every part's location and resolves its reference.
 func (s *Schema) link(root *Schema, location string) error {
-	s.Location, s.expr = location, pattern.Compile(s.Pattern)
-	if _, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil {
-		return fmt.Errorf("%s has a pattern that can't be used: %w", location, err)
-	}
-	for expr := range s.Patterns {
+	s.Location = location
+	s.exprs = map[string]*pattern.Pattern{}
+	for _, expr := range append(slices.Collect(maps.Keys(s.Patterns)), s.Pattern) {
 		if _, err := syntax.Parse(expr, syntax.Perl); err != nil {
 			return fmt.Errorf("%s has a pattern that can't be used: %w", location, err)
-		}
-		if s.exprs == nil {
-			s.exprs = map[string]*pattern.Pattern{}
 		}
 		s.exprs[expr] = pattern.Compile(expr)
 	}
@@ -256,6 +250,9 @@ func (s *Schema) Fields() []string {
 // Types are the types that a value may have, in the order of messages.
 type Types []string
 
+// typeNames are all types, in the order of messages.
+var typeNames = []string{"null", "boolean", "number", "integer", "string", "array", "object"}
+
 // UnmarshalJSON reads one type or a list of them.
 func (t *Types) UnmarshalJSON(data []byte) error {
 	var one string
@@ -266,8 +263,7 @@ func (t *Types) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, (*[]string)(t)); err != nil {
 		return err
 	}
-	order := []string{"null", "boolean", "number", "integer", "string", "array", "object"}
-	slices.SortFunc(*t, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
+	slices.SortFunc(*t, func(a, b string) int { return slices.Index(typeNames, a) - slices.Index(typeNames, b) })
 	return nil
 }
 
