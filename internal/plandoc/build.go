@@ -13,7 +13,6 @@ import (
 
 // builder turns a document that fits the schema into a complete plan.
 type builder struct {
-	fill   filler
 	plan   *plan.Plan
 	places map[*plan.Task]string
 	by     map[*plan.Task][]string // who reviews a task, where its CHECK is left out
@@ -23,7 +22,7 @@ type builder struct {
 
 // buildPlan completes the plan of a document. Its findings have paths, not lines.
 func (d *written) buildPlan(root *document.Node) plan.Findings {
-	b := &builder{newFiller(), &plan.Plan{}, map[*plan.Task]string{}, map[*plan.Task][]string{}, nil}
+	b := &builder{&plan.Plan{}, map[*plan.Task]string{}, map[*plan.Task][]string{}, nil}
 	top := &plan.Task{}
 	b.object(root, reflect.ValueOf(b.plan), "", "tasks", "root_acceptance_criteria", "final_deliverable_spec")
 	for _, key := range []string{"root_acceptance_criteria", "final_deliverable_spec"} {
@@ -50,7 +49,7 @@ func (d *written) buildPlan(root *document.Node) plan.Findings {
 
 // object fills what v points to. A document that fits the schema can only have a number too large for its field.
 func (b *builder) object(n *document.Node, v reflect.Value, at string, skip ...string) {
-	if !b.fill.object(n, v.Elem(), skip...) {
+	if !fillStruct(n, v.Elem(), skip...) {
 		b.fs = append(b.fs, plan.Finding{Code: "wrong-type", Path: at, Message: "has a number that is out of range"})
 	}
 }
@@ -72,11 +71,10 @@ func (b *builder) readTask(n *document.Node, parent plan.TaskID, at string) {
 		}
 	}
 	b.plan.Tasks = append(b.plan.Tasks, t)
-	if parent == "" { // a task inside another one has its parent from there
-		standIn(t, func(field string) bool { return n.Child(field) != nil })
-	} else {
-		standIn(t, func(field string) bool { return field == "parent_task_id" || n.Child(field) != nil })
-	}
+	standIn(t, func(field string) bool {
+		// a task inside another one has its parent from there
+		return parent != "" && field == "parent_task_id" || n.Child(field) != nil
+	})
 	switch {
 	case parent == "" || t.ParentTaskID == parent:
 	case t.ParentTaskID == "":
@@ -177,15 +175,11 @@ func (b *builder) buildRoot(top *plan.Task) {
 	}
 	p.RootTaskID = root.TaskID
 	if top.RootAcceptanceCriteria != nil {
-		if root.RootAcceptanceCriteria != nil {
-			b.rootTwice("root_acceptance_criteria")
-		}
+		b.refuseTwice(root.RootAcceptanceCriteria != nil, "root_acceptance_criteria")
 		root.RootAcceptanceCriteria = top.RootAcceptanceCriteria
 	}
 	if top.FinalDeliverableSpec != nil {
-		if root.FinalDeliverableSpec != nil {
-			b.rootTwice("final_deliverable_spec")
-		}
+		b.refuseTwice(root.FinalDeliverableSpec != nil, "final_deliverable_spec")
 		root.FinalDeliverableSpec = top.FinalDeliverableSpec
 	}
 	if root.FinalDeliverableSpec == nil {
@@ -198,12 +192,12 @@ func (b *builder) buildRoot(top *plan.Task) {
 	}
 }
 
-func (b *builder) rootTwice(field string) {
-	b.fs = append(b.fs, plan.Finding{
-		Code: "root-twice", Path: field, TaskID: b.plan.RootTaskID, Message: "stands both at the top and in " +
-			"the root task",
-		Expected: "one of the two",
-	})
+// refuseTwice refuses a field of the root that stands at the top as well.
+func (b *builder) refuseTwice(twice bool, field string) {
+	if twice {
+		b.fs = append(b.fs, plan.Finding{Code: "root-twice", Path: field, TaskID: b.plan.RootTaskID,
+			Message: "stands both at the top and in the root task", Expected: "one of the two"})
+	}
 }
 
 // findRoot is the task that root_task_id names, or the first GOAL without a parent that has what only a root has, or
@@ -316,8 +310,7 @@ func (b *builder) addChecks() {
 // defaultCheck is the CHECK of an ACTION that has none in the file.
 func defaultCheck(t *plan.Task) *plan.Task {
 	return &plan.Task{
-		TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " +
-			string(t.TaskID), ParentTaskID: t.ParentTaskID,
-		ReviewTargetTaskID: t.TaskID, ReviewOutputSpec: plan.ReviewOutput,
+		TaskID: t.TaskID.CheckID(), NodeType: plan.Check, Title: "Review " + string(t.TaskID),
+		ParentTaskID: t.ParentTaskID, ReviewTargetTaskID: t.TaskID, ReviewOutputSpec: plan.ReviewOutput,
 	}
 }

@@ -41,27 +41,20 @@ func describe(t reflect.Type, infos map[reflect.Type]map[string]int) {
 	}
 }
 
-// filler stores nodes in structs, by the json tags. Field names match exactly. Its functions report whether everything
-// fits; the schema says what does not.
-type filler struct {
-	infos map[reflect.Type]map[string]int
-}
-
-func newFiller() filler { return filler{structs()} }
-
-// object fills the struct that v is, but for the keys to skip.
-func (f filler) object(n *document.Node, v reflect.Value, skip ...string) bool {
+// fillStruct stores a node in the struct that v is, by the json tags, but for the keys to skip. Field names match
+// exactly. It reports whether everything fits; the schema says what does not.
+func fillStruct(n *document.Node, v reflect.Value, skip ...string) bool {
 	if n.Kind != document.Object {
 		return false
 	}
-	info := f.infos[v.Type()]
+	fields := structs()[v.Type()]
 	for i := range n.Kids {
 		kid := &n.Kids[i]
 		if slices.Contains(skip, kid.Key) {
 			continue
 		}
-		index, ok := info[kid.Key]
-		if !ok || !f.fill(kid, v.Field(index)) {
+		index, ok := fields[kid.Key]
+		if !ok || !fill(kid, v.Field(index)) {
 			return false
 		}
 	}
@@ -79,43 +72,30 @@ func unknownField(key string, known []string) string {
 	return text
 }
 
-// kindsOf is the kind of node that a field of each kind is made of.
-var kindsOf = map[reflect.Kind]document.Kind{
-	reflect.String: document.String, reflect.Bool: document.Bool, reflect.Int: document.Number,
-	reflect.Int64: document.Number, reflect.Float64: document.Number, reflect.Slice: document.Array,
-	reflect.Map: document.Object, reflect.Struct: document.Object,
-}
-
-func (f filler) fill(n *document.Node, v reflect.Value) bool {
-	if v.Kind() == reflect.Pointer {
-		v.Set(reflect.New(v.Type().Elem()))
-		return f.fill(n, v.Elem())
-	}
-	if want, ok := kindsOf[v.Kind()]; !ok || n.Kind != want {
-		return false
-	}
+// fill stores a node in v. An empty list or map stays nil, so that it equals one that is absent.
+func fill(n *document.Node, v reflect.Value) bool {
 	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return fill(n, v.Elem())
 	case reflect.String:
 		v.SetString(n.Text)
+		return n.Kind == document.String
 	case reflect.Bool:
 		v.SetBool(n.Text == "true")
-	case reflect.Slice:
-		return f.slice(n, v)
-	case reflect.Map:
-		return f.mapping(n, v)
+		return n.Kind == document.Bool
 	case reflect.Struct:
-		return f.object(n, v)
-	default:
-		return fillNumber(document.Exact(n.Text), v)
+		return fillStruct(n, v)
+	case reflect.Slice:
+		return n.Kind == document.Array && (len(n.Kids) == 0 || fillSlice(n, v))
+	case reflect.Map:
+		return n.Kind == document.Object && (len(n.Kids) == 0 || fillMap(n, v))
 	}
-	return true
+	return n.Kind == document.Number && fillNumber(document.Exact(n.Text), v)
 }
 
-// mapping leaves an empty map nil. One of any values holds them as they are.
-func (f filler) mapping(n *document.Node, v reflect.Value) bool {
-	if len(n.Kids) == 0 {
-		return true
-	}
+// fillMap holds any values as they are.
+func fillMap(n *document.Node, v reflect.Value) bool {
 	if v.Type().Elem().Kind() == reflect.Interface {
 		v.Set(reflect.ValueOf(n.Value(document.Exact)))
 		return true
@@ -123,12 +103,23 @@ func (f filler) mapping(n *document.Node, v reflect.Value) bool {
 	all := reflect.MakeMap(v.Type())
 	for i := range n.Kids {
 		item := reflect.New(v.Type().Elem()).Elem()
-		if !f.fill(&n.Kids[i], item) {
+		if !fill(&n.Kids[i], item) {
 			return false
 		}
 		all.SetMapIndex(reflect.ValueOf(n.Kids[i].Key), item)
 	}
 	v.Set(all)
+	return true
+}
+
+func fillSlice(n *document.Node, v reflect.Value) bool {
+	list := reflect.MakeSlice(v.Type(), len(n.Kids), len(n.Kids))
+	for i := range n.Kids {
+		if !fill(&n.Kids[i], list.Index(i)) {
+			return false
+		}
+	}
+	v.Set(list)
 	return true
 }
 
@@ -144,21 +135,6 @@ func fillNumber(value any, v reflect.Value) bool {
 	default:
 		return false
 	}
-	return true
-}
-
-// slice leaves an empty list nil, so that it equals one that is absent.
-func (f filler) slice(n *document.Node, v reflect.Value) bool {
-	if len(n.Kids) == 0 {
-		return true
-	}
-	list := reflect.MakeSlice(v.Type(), len(n.Kids), len(n.Kids))
-	for i := range n.Kids {
-		if !f.fill(&n.Kids[i], list.Index(i)) {
-			return false
-		}
-	}
-	v.Set(list)
 	return true
 }
 

@@ -73,7 +73,7 @@ func Decode(data []byte) (*plan.Plan, error) {
 		return nil, err
 	}
 	p := &plan.Plan{}
-	if !newFiller().object(root, reflect.ValueOf(p).Elem()) {
+	if !fillStruct(root, reflect.ValueOf(p).Elem()) {
 		return nil, misfit(name, root)
 	}
 	if p.SchemaVersion == 0 {

@@ -33,6 +33,7 @@ const (
 // StepCommand is one command of a step.
 type StepCommand struct {
 	Written string // as it stands in the plan
+	Path    string // where in the task it stands
 	Form    stepForm
 	Line    string // of StepShell the line that runs, which has to be trusted
 	Bash    bool   // it was written as bash(...)
@@ -79,14 +80,15 @@ func Steps(t *plan.Task) []Step {
 		case string:
 			s.Action = v
 		case map[string]any:
-			s.read(v)
+			s.read(v, fmt.Sprintf("flow_control.pre_analysis[%d]", i))
 		}
 		steps = append(steps, s)
 	}
 	return steps
 }
 
-func (s *Step) read(m map[string]any) {
+// read takes what an object says of the step; at is its path.
+func (s *Step) read(m map[string]any, at string) {
 	for key, into := range map[string]*string{"step": &s.Name, "action": &s.Action, "output_to": &s.OutputTo,
 		"on_error": &s.OnError} {
 		if text, ok := m[key].(string); ok && text != "" {
@@ -96,14 +98,18 @@ func (s *Step) read(m map[string]any) {
 	if n, ok := m["timeout_seconds"].(int64); ok && n > 0 && n <= maxStepSeconds {
 		s.TimeoutSeconds = int(n)
 	}
-	if command, ok := m["command"].(string); ok && strings.TrimSpace(command) != "" {
-		s.Commands = append(s.Commands, readCommand(command))
-	}
-	list, _ := texts(m["commands"])
-	for _, command := range list {
+	add := func(command, path string) {
 		if strings.TrimSpace(command) != "" {
-			s.Commands = append(s.Commands, readCommand(command))
+			c := readCommand(command)
+			c.Path = path
+			s.Commands = append(s.Commands, c)
 		}
+	}
+	command, _ := m["command"].(string)
+	add(command, at+".command")
+	list, _ := texts(m["commands"])
+	for j, command := range list {
+		add(command, fmt.Sprintf("%s.commands[%d]", at, j))
 	}
 }
 
@@ -211,23 +217,11 @@ func stepLines(t *plan.Task) []CommandLine {
 	if t.NodeType != plan.Action {
 		return nil
 	}
-	list, _ := t.FlowControl["pre_analysis"].([]any)
-	for i, s := range Steps(t) {
-		m, _ := list[i].(map[string]any)
-		first, _ := m["command"].(string)
-		shift := 0
-		if strings.TrimSpace(first) != "" {
-			shift = 1
-		}
-		for j, c := range s.Commands {
-			if c.Form != StepShell {
-				continue
+	for _, s := range Steps(t) {
+		for _, c := range s.Commands {
+			if c.Form == StepShell {
+				lines = append(lines, CommandLine{Line: c.Line, TaskID: t.TaskID, Path: c.Path})
 			}
-			at := fmt.Sprintf("flow_control.pre_analysis[%d].command", i)
-			if j >= shift {
-				at = fmt.Sprintf("flow_control.pre_analysis[%d].commands[%d]", i, j-shift)
-			}
-			lines = append(lines, CommandLine{Line: c.Line, TaskID: t.TaskID, Path: at})
 		}
 	}
 	return lines

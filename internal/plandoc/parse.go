@@ -115,15 +115,12 @@ func (d *written) locateByID(fs plan.Findings) plan.Findings {
 	}
 	for i := range fs {
 		f := &fs[i]
-		rest, ok := strings.CutPrefix(f.Path, "tasks[")
-		if !ok {
-			continue
-		}
-		_, below, _ := strings.Cut(rest, "]")
-		if at, known := index[f.TaskID]; known {
-			f.Path = fmt.Sprintf("tasks[%d]%s", at, below)
-		} else {
+		if rest, ok := strings.CutPrefix(f.Path, "tasks["); ok {
+			_, below, _ := strings.Cut(rest, "]")
 			f.Path = strings.TrimPrefix(below, ".")
+			if at, known := index[f.TaskID]; known {
+				f.Path = fmt.Sprintf("tasks[%d]%s", at, below)
+			}
 		}
 	}
 	return d.locate(fs)
@@ -281,13 +278,10 @@ func (d *written) locate(fs plan.Findings) plan.Findings {
 	for i := range fs {
 		f := &fs[i]
 		f.File = d.name
-		rest, ok := strings.CutPrefix(f.Path, "tasks[")
-		if ok {
-			number, below, _ := strings.Cut(rest, "]")
-			var index int
-			if _, err := fmt.Sscanf(number, "%d", &index); err == nil && index < len(d.places) {
-				f.Path = strings.TrimPrefix(d.places[index]+below, ".")
-			}
+		var index int
+		if _, err := fmt.Sscanf(f.Path, "tasks[%d]", &index); err == nil && index < len(d.places) {
+			_, below, _ := strings.Cut(f.Path, "]")
+			f.Path = strings.TrimPrefix(d.places[index]+below, ".")
 		}
 		f.Line = LineOf(d.root, f.Path)
 	}

@@ -9,12 +9,6 @@ import (
 	"gitwf/internal/plan"
 )
 
-// segment is one step of a path: a key, or an index when key is "".
-type segment struct {
-	key   string
-	index int
-}
-
 // joinPath appends a segment: joinPath("tasks", "3") is tasks[3], joinPath("tasks[3]", "title") is tasks[3].title.
 func joinPath(path, part string) string {
 	if _, err := strconv.Atoi(part); err == nil && path != "" {
@@ -26,30 +20,17 @@ func joinPath(path, part string) string {
 	return path + "." + part
 }
 
-// splitPath is the inverse of joinPath.
-func splitPath(path string) []segment {
-	var parts []segment
-	for field := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		if i, err := strconv.Atoi(field); err == nil {
-			parts = append(parts, segment{index: i})
-		} else {
-			parts = append(parts, segment{key: field})
-		}
-	}
-	return parts
-}
-
 // nodesTo gives the nodes on the way from the root to the value at path, as far as they exist, the root first.
 func nodesTo(root *document.Node, path string) iter.Seq[*document.Node] {
 	return func(yield func(*document.Node) bool) {
 		at := root
-		for _, s := range splitPath(path) {
+		for part := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
 			if !yield(at) {
 				return
 			}
-			next := at.Child(s.key)
-			if s.key == "" && at.Kind == document.Array && s.index < len(at.Kids) {
-				next = &at.Kids[s.index]
+			next := at.Child(part)
+			if i, err := strconv.Atoi(part); err == nil && at.Kind == document.Array && i < len(at.Kids) {
+				next = &at.Kids[i]
 			}
 			if next == nil {
 				return

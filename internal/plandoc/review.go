@@ -211,10 +211,9 @@ func servesOthers(t *plan.Task) bool {
 
 // needed is the set of tasks that some task depends on, through GOALs too, or that the root names.
 func (r *planReviewer) needed() map[plan.TaskID]bool {
-	parent := make(map[plan.TaskID]plan.TaskID, len(r.plan.Tasks))
+	index := r.plan.Index()
 	named := map[plan.TaskID]bool{}
 	for _, t := range r.plan.Tasks {
-		parent[t.TaskID] = t.ParentTaskID
 		if f := t.FinalDeliverableSpec; f != nil {
 			named[f.AssembleTaskID] = true
 			for _, id := range f.IncludeChildren {
@@ -229,11 +228,9 @@ func (r *planReviewer) needed() map[plan.TaskID]bool {
 	}
 	needed := map[plan.TaskID]bool{}
 	for _, t := range r.actions {
-		for id, steps := t.TaskID, 0; id != "" && steps < plan.MaxDepth; id, steps = parent[id], steps+1 {
-			if named[id] {
-				needed[t.TaskID] = true
-				break
-			}
+		needed[t.TaskID] = named[t.TaskID]
+		for above := range tasksAbove(t, index.Task) {
+			needed[t.TaskID] = needed[t.TaskID] || named[above.TaskID]
 		}
 	}
 	return needed
@@ -319,9 +316,8 @@ func misplaced(t *plan.Task, c plan.Criterion) string {
 	for _, name := range append([]string{t.DeliverableSpec.Filename}, t.DeliverableSpec.Files...) {
 		if name != "" && slices.ContainsFunc(words,
 			func(w string) bool { return strings.TrimPrefix(w, "./") == name }) {
-			return fmt.Sprintf("is a run_smoke_test that looks for %s at the top of the bundle, where each task "+
-				"has a directory "+
-				"of its own", plain.Line(name))
+			return fmt.Sprintf("is a run_smoke_test that looks for %s at the top of the bundle, where each task has a "+
+				"directory of its own", plain.Line(name))
 		}
 	}
 	return ""

@@ -61,46 +61,25 @@ func (s Summary) origin() string {
 		return "What it held was pruned."
 	}
 	text := fmt.Sprintf("By %s, %s", plain.Line(a.Agent), a.CreatedAt.UTC().Format("2006-01-02 15:04:05Z"))
-	var from []string
-	for _, in := range a.Inputs {
-		from = append(from, plain.Line(string(in.TaskID)+" "+in.ArtifactID))
-	}
-	if len(from) > 0 {
-		text += ", from " + strings.Join(from, ", ")
+	if len(a.Inputs) > 0 {
+		text += ", from " + strings.Join(plain.Some(a.Inputs, len(a.Inputs), func(in plan.Input) string {
+			return plain.Line(string(in.TaskID) + " " + in.ArtifactID)
+		}), ", ")
 	}
 	return text + "."
 }
 
 func (s Summary) files() []string {
-	var lines []string
-	for i, f := range s.Artifact.Files {
-		if i == maxSummaryFiles {
-			return append(lines, fmt.Sprintf("and %d more", len(s.Artifact.Files)-i))
-		}
-		lines = append(lines, code(f.Path)+", "+plain.Count(int(f.Size), "byte"))
-	}
-	return lines
+	return plain.Some(s.Artifact.Files, maxSummaryFiles, func(f plan.FileInfo) string {
+		return code(f.Path) + ", " + plain.Count(int(f.Size), "byte")
+	})
 }
 
 // integration is where the work meets other work: the places that the task was to change, and who builds on it.
 func integration(t *plan.Task, users []plan.TaskID) []string {
-	var lines []string
 	targets, _ := texts(t.FlowControl["target_files"])
-	for i, place := range targets {
-		if i == maxSummaryFiles {
-			lines = append(lines, fmt.Sprintf("and %d more places", len(targets)-i))
-			break
-		}
-		lines = append(lines, code(place))
-	}
-	for i, id := range users {
-		if i == maxSummaryFiles {
-			lines = append(lines, fmt.Sprintf("%d more tasks build on it", len(users)-i))
-			break
-		}
-		lines = append(lines, string(id)+" builds on it")
-	}
-	return lines
+	return append(plain.Some(targets, maxSummaryFiles, code),
+		plain.Some(users, maxSummaryFiles, func(id plan.TaskID) string { return string(id) + " builds on it" })...)
 }
 
 func tests(r *plan.Review) []string {

@@ -41,7 +41,7 @@ func TestSummaryText(t *testing.T) {
 		}, []string{"\x1b"}},
 		{"pruned", Summary{Artifact: plan.Artifact{ArtifactID: "v1"}}, nil, []string{"# IMPL-1 v1: ", "What it held was pruned."},
 			[]string{"## Files", "## Tests", "## Notes"}},
-		{"a lot", many, nil, []string{"and 10 more\n", "é ...\n"}, []string{strings.Repeat("é", 2001)}},
+		{"a lot", many, nil, []string{"- 10 more\n", "é ...\n"}, []string{strings.Repeat("é", 2001)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := tt.s.Text(task, tt.users)

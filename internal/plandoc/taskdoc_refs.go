@@ -22,6 +22,14 @@ func listValue(list []string) Value {
 	return Value{Text: strings.Join(list, "\n"), List: list, Many: true}
 }
 
+// behind is the value as it follows what stands before its reference: many write WFS-[session-id].
+func (v Value) behind(name, before string) Value {
+	if strings.HasPrefix(name, "session") && strings.HasSuffix(before, "WFS-") {
+		v.Text = strings.TrimPrefix(v.Text, "WFS-")
+	}
+	return v
+}
+
 // IsProperty reports whether the name of a reference is that of a property of tasks, or below one.
 func IsProperty(name string) bool {
 	head, _, dotted := strings.Cut(name, ".")
@@ -126,10 +134,7 @@ func Expand(line string, values map[string]Value) (expanded, error) {
 		}
 		b.WriteString(line[from:ref.start])
 		from = ref.end
-		v := values[ref.name]
-		if strings.HasPrefix(ref.name, "session") && strings.HasSuffix(line[:ref.start], "WFS-") {
-			v.Text = strings.TrimPrefix(v.Text, "WFS-")
-		}
+		v := values[ref.name].behind(ref.name, line[:ref.start])
 		parts := []string{v.Text}
 		if v.Many {
 			parts = []string{strings.Join(v.List, " ")}
@@ -161,10 +166,7 @@ func Fill(arg string, values map[string]Value) string {
 		m := refName.Get().FindStringSubmatch(arg[i:])
 		if m != nil {
 			if v, ok := values[m[1]]; ok {
-				if strings.HasPrefix(m[1], "session") && strings.HasSuffix(arg[:i], "WFS-") {
-					v.Text = strings.TrimPrefix(v.Text, "WFS-")
-				}
-				b.WriteString(v.Text)
+				b.WriteString(v.behind(m[1], arg[:i]).Text)
 				i += len(m[0])
 				continue
 			}

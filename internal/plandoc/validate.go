@@ -32,7 +32,9 @@ func validate(p *plan.Plan, floors policy.Floors) plan.Findings {
 		v.checkTask(i, t)
 	}
 	v.checkTree()
-	v.findCycles()
+	for _, loop := range v.findLoops(v.waitsFor) {
+		v.reportCycle(loop)
+	}
 	v.checkBindings()
 	v.checkRoot()
 	v.checkTargets()

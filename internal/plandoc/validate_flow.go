@@ -41,7 +41,7 @@ func (d documentRules) steps() {
 			unique(outputs, strings.ToLower(s.OutputTo), "duplicate-output", "output_to", s.OutputTo,
 				"two steps have the same output_to, upper and lower case being the same")
 		}
-		d.stepReferences(here, s, j, m)
+		d.stepReferences(s, j)
 	}
 }
 
@@ -57,37 +57,24 @@ func (d documentRules) outputs(n int) map[string]bool {
 }
 
 // stepReferences checks the references in the commands of step j.
-func (d documentRules) stepReferences(at string, s Step, j int, m map[string]any) {
-	known := d.outputs(len(Steps(d.t)))
+func (d documentRules) stepReferences(s Step, j int) {
+	all := d.outputs(len(Steps(d.t)))
 	earlier := d.outputs(j)
-	k := 0
-	if text, _ := m["command"].(string); strings.TrimSpace(text) != "" {
-		k = -1
-	}
+	known := func(name string) bool { return all[name] || meantAsReference(name) }
 	for _, c := range s.Commands {
-		field := at + ".command"
-		if k >= 0 {
-			field = fmt.Sprintf("%s.commands[%d]", at, k)
-		}
-		k++
 		switch c.Form {
 		case StepShell:
-			for _, ref := range shellRefs(c.Line,
-				func(name string) bool { return known[name] || meantAsReference(name) }) {
-				if !d.resolves(field, ref.name, earlier) {
-					continue
-				}
-				if ref.wrong != "" {
-					d.addFinding("unsafe-reference", field, "["+ref.name+"] "+ref.wrong,
+			for _, ref := range shellRefs(c.Line, known) {
+				if d.resolves(c.Path, ref.name, earlier) && ref.wrong != "" {
+					d.addFinding("unsafe-reference", c.Path, "["+ref.name+"] "+ref.wrong,
 						"an argument of a program that takes it for text; or the variable "+VarName(ref.name)+
 							" of the environment", plain.Quote(c.Line[ref.start:ref.end]), "")
 				}
 			}
 		case StepRead, StepSearch, stepFind:
 			for _, arg := range c.Args {
-				for _, name := range WholeReferences(arg,
-					func(name string) bool { return known[name] || meantAsReference(name) }) {
-					d.resolves(field, name, earlier)
+				for _, name := range WholeReferences(arg, known) {
+					d.resolves(c.Path, name, earlier)
 				}
 			}
 		}

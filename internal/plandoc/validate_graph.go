@@ -29,7 +29,7 @@ func (v *validator) checkTree() {
 		}
 	}
 	depth := v.depths()
-	v.reportParentLoops(depth)
+	v.reportParentLoops()
 	for i, t := range p.Tasks {
 		if limit := v.limits.MaxDecompositionDepth; t.NodeType != plan.Check && depth[i] > limit {
 			v.add(i, "depth", "parent_task_id", "is too deep below the root",
@@ -85,27 +85,17 @@ func (v *validator) reach(from []int, next func(int) []int) []int {
 }
 
 // reportParentLoops reports each loop among the tasks that do not hang on the root.
-func (v *validator) reportParentLoops(depth []int) {
-	visited := make([]int, len(v.plan.Tasks)) // in which walk
-	for start := range v.plan.Tasks {
-		if depth[start] != unreached || visited[start] != 0 {
-			continue
+func (v *validator) reportParentLoops() {
+	parent := func(i int) []int {
+		if above, ok := v.at[v.plan.Tasks[i].ParentTaskID]; ok {
+			return []int{above}
 		}
-		i, ok := start, true
-		for ok && visited[i] == 0 && depth[i] == unreached {
-			visited[i] = start + 1
-			i, ok = v.at[v.plan.Tasks[i].ParentTaskID]
-		}
-		if !ok || depth[i] != unreached || visited[i] != start+1 {
-			continue
-		}
-		loop := []int{i}
-		for j := v.at[v.plan.Tasks[i].ParentTaskID]; j != i; j = v.at[v.plan.Tasks[j].ParentTaskID] {
-			loop = append(loop, j)
-		}
-		v.add(i, "cycle", "parent_task_id", "the parents go round in a circle",
-			"a way up to "+string(v.plan.RootTaskID), v.showLoop(loop),
-			"parent_task_id: "+string(v.plan.RootTaskID))
+		return nil
+	}
+	root := string(v.plan.RootTaskID)
+	for _, loop := range v.findLoops(parent) {
+		v.add(loop[0], "cycle", "parent_task_id", "the parents go round in a circle", "a way up to "+root,
+			v.showLoop(loop), "parent_task_id: "+root)
 	}
 }
 
@@ -169,9 +159,9 @@ func (v *validator) waitsFor(i int) []int {
 	return deps
 }
 
-// findCycles reports tasks that wait for themselves, one loop for each part of the graph. The walk keeps its own stack:
-// a chain of ten thousand tasks must not be ten thousand calls deep.
-func (v *validator) findCycles() {
+// findLoops gives one loop for each part of the graph that has any. The walk keeps its own stack: a chain of ten thousand
+// tasks must not be ten thousand calls deep.
+func (v *validator) findLoops(next func(int) []int) (loops [][]int) {
 	const white, grey, black = 0, 1, 2
 	type frame struct {
 		task int
@@ -184,7 +174,7 @@ func (v *validator) findCycles() {
 		}
 		reported := false
 		colour[start] = grey
-		stack := []frame{{start, v.waitsFor(start)}}
+		stack := []frame{{start, next(start)}}
 		for len(stack) > 0 {
 			f := &stack[len(stack)-1]
 			if len(f.next) == 0 {
@@ -192,36 +182,30 @@ func (v *validator) findCycles() {
 				stack = stack[:len(stack)-1]
 				continue
 			}
-			next := f.next[0]
+			to := f.next[0]
 			f.next = f.next[1:]
 			switch {
-			case colour[next] == white:
-				colour[next] = grey
-				stack = append(stack, frame{next, v.waitsFor(next)})
-			case colour[next] == grey && !reported:
+			case colour[to] == white:
+				colour[to] = grey
+				stack = append(stack, frame{to, next(to)})
+			case colour[to] == grey && !reported:
 				reported = true
-				begin := len(stack) - 1
-				for stack[begin].task != next {
-					begin--
-				}
 				var loop []int
-				for _, f := range stack[begin:] {
+				for _, f := range stack[slices.IndexFunc(stack, func(f frame) bool { return f.task == to }):] {
 					loop = append(loop, f.task)
 				}
-				v.reportCycle(loop)
+				loops = append(loops, loop)
 			}
 		}
 	}
+	return loops
 }
 
-// reportCycle reports a loop, beginning with an ACTION: only ACTIONs say what they depend on. Loops of parents, and
-// those that run through a task's own GOAL, are reported where they arise.
+// reportCycle reports tasks that wait for themselves, beginning with an ACTION: only ACTIONs say what they depend on.
+// Loops of parents, and those that run through a task's own GOAL, are reported where they arise.
 func (v *validator) reportCycle(loop []int) {
-	begin := 0
-	for begin < len(loop) && v.plan.Tasks[loop[begin]].NodeType != plan.Action {
-		begin++
-	}
-	if begin == len(loop) {
+	begin := slices.IndexFunc(loop, func(i int) bool { return v.plan.Tasks[i].NodeType == plan.Action })
+	if begin < 0 {
 		return
 	}
 	loop = slices.Concat(loop[begin:], loop[:begin])
