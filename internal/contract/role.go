@@ -1,5 +1,11 @@
 package contract
 
+import (
+	"embed"
+	"slices"
+	"strings"
+)
+
 // Role is what an agent is asked to be. It names the template of its prompt.
 type Role string
 
@@ -85,4 +91,24 @@ func (r Role) Usual() ResultType {
 		return results[0]
 	}
 	return ""
+}
+
+//go:embed examples
+var examples embed.FS
+
+// Example is a reply of one kind as a prompt shows it to an agent, in JSON of several lines with a newline at its end;
+// nil if the role has no such reply.
+func Example(role Role, result ResultType) []byte {
+	if !slices.Contains(role.Results(), result) {
+		return nil
+	}
+	name := strings.ToLower(string(result))
+	if result == Artifact && role != RoleAction {
+		name = string(role)
+	}
+	data, err := examples.ReadFile("examples/" + name + ".json")
+	if err != nil {
+		return nil
+	}
+	return data
 }

@@ -1,11 +1,16 @@
 package prompt
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
+	"text/template/parse"
 
 	"gitwf/internal/contract"
 	"gitwf/internal/fault"
@@ -138,4 +143,143 @@ func render(t *template.Template, role contract.Role, d Data, s *masker) (*skele
 			fmt.Sprintf("prompt for %s: the template prints a part of a text; print it whole, as {{.Text}}", role)}
 	}
 	return k, nil
+}
+
+// checkFields finds misspelt fields and blocks that no data reaches today: it runs every branch of a template on data
+// that has one of everything.
+func checkFields(t *template.Template) error {
+	all, err := t.Clone()
+	if err != nil {
+		return err
+	}
+	for _, block := range all.Templates() {
+		block.Tree = block.Tree.Copy() // Clone shares the trees
+		block.Root.Nodes = everyBranch(block.Root)
+	}
+	var sample Data
+	fill(reflect.ValueOf(&sample).Elem())
+	err = all.Execute(io.Discard, sample)
+	var failed template.ExecError
+	if !errors.As(err, &failed) || errors.Unwrap(failed.Err) != nil {
+		return nil // the cause is a function's: real data may suit it
+	}
+	return templateError(err)
+}
+
+// everyBranch lists the nodes of a block without its conditions: both branches of each follow it.
+func everyBranch(list *parse.ListNode) []parse.Node {
+	var nodes []parse.Node
+	if list == nil {
+		return nil
+	}
+	inner := func(b *parse.BranchNode) []parse.Node {
+		b.List.Nodes = everyBranch(b.List)
+		otherwise := everyBranch(b.ElseList)
+		b.ElseList = nil
+		return otherwise
+	}
+	for _, n := range list.Nodes {
+		switch n := n.(type) {
+		case *parse.BreakNode, *parse.ContinueNode:
+		case *parse.IfNode:
+			nodes = append(nodes, &parse.ActionNode{NodeType: parse.NodeAction, Pos: n.Pos, Line: n.Line, Pipe: n.Pipe})
+			nodes = append(append(nodes, everyBranch(n.List)...), everyBranch(n.ElseList)...)
+		case *parse.WithNode:
+			nodes = append(append(nodes, n), inner(&n.BranchNode)...)
+		case *parse.RangeNode:
+			nodes = append(append(nodes, n), inner(&n.BranchNode)...)
+		default:
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// fill sets everything to something: one element in each list, no number zero, no text empty.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("x")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Float64:
+		v.SetFloat(1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	}
+}
+
+// Layer is a place for templates. Name is what errors call it: the directory, if a user can edit it.
+type Layer struct {
+	Name string
+	FS   fs.FS
+}
+
+// Layers reads each file from the first layer that has it. It searches on only if a file does not exist: an unreadable
+// one is an error. Build parses each of its templates once, and does not see later changes of a file.
+func Layers(layers ...Layer) fs.FS {
+	return &layered{layers: layers, parsed: map[contract.Role]*template.Template{}}
+}
+
+type layered struct {
+	layers []Layer
+	mu     sync.Mutex
+	parsed map[contract.Role]*template.Template
+}
+
+// load parses the template of a role, unless that was done.
+func (l *layered) load(role contract.Role) (*template.Template, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.parsed[role]; t != nil {
+		return t, nil
+	}
+	t, err := parseTemplate(l, role)
+	if err == nil {
+		l.parsed[role] = t
+	}
+	return t, err
+}
+
+// Open opens the file in the first layer that has it.
+func (l *layered) Open(name string) (fs.File, error) {
+	_, f, err := l.find(name)
+	return f, err
+}
+
+func (l *layered) find(name string) (Layer, fs.File, error) {
+	for _, layer := range l.layers {
+		f, err := layer.FS.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		return layer, f, err
+	}
+	return Layer{}, nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// place is what errors call the file: with its layer, if there are layers.
+func place(files fs.FS, name string) string {
+	l, ok := files.(*layered)
+	if !ok {
+		return name
+	}
+	layer, f, _ := l.find(name)
+	if f != nil {
+		f.Close()
+	}
+	if layer.Name == "" {
+		return name
+	}
+	return layer.Name + "/" + name
 }
