@@ -1,8 +1,8 @@
 package export
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -181,11 +181,9 @@ func assemble(m Manifest) *Bundle {
 // blobFile describes a file that belongs to the bundle and to no task.
 func blobFile(path string, data []byte) File {
 	sum := sha256.Sum256(data)
-	id := sha1.New()
-	fmt.Fprintf(id, "blob %d\x00", len(data))
-	id.Write(data)
+	id, _ := blobID(bytes.NewReader(data), int64(len(data))) // a reader of memory does not fail
 	return File{
-		DestPath: path, Mode: "100644", OID: plan.OID(hex.EncodeToString(id.Sum(nil))),
+		DestPath: path, Mode: "100644", OID: id,
 		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data)),
 	}
 }

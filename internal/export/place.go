@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
@@ -174,96 +175,75 @@ func stage(ctx context.Context, store *gitstore.Store, dir string, entries []git
 }
 
 // dirHolds reports whether a directory has exactly the files of the entries, with their content and what git keeps of
-// their mode. It compares names first: if one is missing, it reads nothing.
+// their mode.
 func dirHolds(ctx context.Context, dir string, entries []gitstore.TreeEntry) (bool, error) {
-	modes, err := listModes(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil || len(modes) != len(entries) {
-		return false, err
-	}
+	missing := make(map[string]gitstore.TreeEntry, len(entries))
 	for _, e := range entries {
-		if mode, ok := modes[e.Path]; !ok || mode != visibleMode(e.Mode) {
-			return false, nil
-		}
+		missing[e.Path] = e
 	}
 	progress := gitstore.Track(ctx, "Comparing files", len(entries))
-	for _, e := range entries {
-		oid, err := hashFile(filepath.Join(dir, filepath.FromSlash(e.Path)), e.Mode, progress)
-		if err != nil || oid != e.OID {
-			return false, err
-		}
-		progress.File()
-	}
-	return true, nil
-}
-
-// listModes maps each file below a directory, by its path with slashes, to the mode that git would give it; "" if git
-// does not track such a file.
-func listModes(dir string) (map[string]string, error) {
-	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		info, err := d.Info()
+		rel, err := filepath.Rel(dir, name)
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(dir, p)
-		files[filepath.ToSlash(rel)] = modeOf(info.Mode())
-		return err
+		e, known := missing[filepath.ToSlash(rel)]
+		if !known {
+			return errDiffers
+		}
+		delete(missing, e.Path)
+		defer progress.File()
+		return compareFile(name, e, progress)
 	})
-	return files, err
-}
-
-func modeOf(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeSymlink != 0:
-		return "120000"
-	case !m.IsRegular():
-		return ""
-	case m&0o100 != 0:
-		return "100755"
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDiffers) {
+		return false, nil
 	}
-	return "100644"
+	return len(missing) == 0, err
 }
 
-// visibleMode returns what the file system shows of a mode: Windows has no executable bit.
-func visibleMode(mode string) string {
-	if runtime.GOOS == "windows" && mode == "100755" {
-		return "100644"
+var errDiffers = errors.New("differs")
+
+// compareFile fails with errDiffers if a file is not what the entry says. Windows has no executable bit.
+func compareFile(name string, e gitstore.TreeEntry, progress *gitstore.Tracker) error {
+	info, err := os.Lstat(name)
+	if err != nil {
+		return err
 	}
-	return mode
-}
-
-// hashFile returns the object id that a file has as a blob.
-func hashFile(name, mode string, progress *gitstore.Tracker) (plan.OID, error) {
 	var content io.Reader
-	var size int64
-	if mode == "120000" {
+	size := info.Size()
+	switch mode := info.Mode(); {
+	case e.Mode == "120000" && mode&fs.ModeSymlink != 0:
 		target, err := os.Readlink(name)
 		if err != nil {
-			return "", err
+			return err
 		}
 		target = filepath.ToSlash(target)
 		content, size = strings.NewReader(target), int64(len(target))
-	} else {
+	case e.Mode != "120000" && mode.IsRegular() &&
+		(runtime.GOOS == "windows" || (e.Mode == "100755") == (mode&0o100 != 0)):
 		f, err := os.Open(name)
 		if err != nil {
-			return "", err
+			return err
 		}
 		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return "", err
-		}
-		content, size = f, info.Size()
+		content = f
+	default:
+		return errDiffers
 	}
+	if oid, err := blobID(progress.Follow(content, size), size); err != nil || oid != e.OID {
+		return cmp.Or(err, errDiffers)
+	}
+	return nil
+}
+
+// blobID is the object id of a blob.
+func blobID(content io.Reader, size int64) (plan.OID, error) {
 	id := sha1.New()
 	fmt.Fprintf(id, "blob %d\x00", size)
-	_, err := io.Copy(id, progress.Follow(content, size))
+	_, err := io.Copy(id, content)
 	return plan.OID(hex.EncodeToString(id.Sum(nil))), err
 }
 
