@@ -50,14 +50,7 @@ func decode(data []byte) (string, *Violation) {
 	if utf8.Valid(data) {
 		return strings.TrimPrefix(string(data), "\ufeff"), nil
 	}
-	at := 0
-	for at < len(data) {
-		c, size := utf8.DecodeRune(data[at:])
-		if c == utf8.RuneError && size == 1 {
-			break
-		}
-		at += size
-	}
+	at := plain.InvalidUTF8(data)
 	if !utf8.FullRune(data[at:]) {
 		return "", CutOff("the text ends inside a character")
 	}

@@ -312,8 +312,5 @@ func content(f map[string]any) (data []byte, ok bool) {
 		return []byte(s), true
 	}
 	data, err := base64.StdEncoding.Strict().DecodeString(s) // line ends are skipped
-	if err != nil {
-		return nil, false
-	}
-	return data, true
+	return data, err == nil
 }

@@ -137,7 +137,7 @@ func (r *reader) decode(name string, data []byte) (string, bool) {
 		data = data[3:]
 	}
 	if !utf8.Valid(data) {
-		r.find("not-utf8", name, lineOf(data, invalidAt(data)), "is not UTF-8", "text in UTF-8", "")
+		r.find("not-utf8", name, lineOf(data, plain.InvalidUTF8(data)), "is not UTF-8", "text in UTF-8", "")
 		return "", false
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 {
@@ -150,17 +150,6 @@ func (r *reader) decode(name string, data []byte) (string, bool) {
 
 func lineOf(data []byte, offset int) int {
 	return bytes.Count(data[:min(offset, len(data))], []byte("\n")) + 1
-}
-
-func invalidAt(data []byte) int {
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return len(data)
 }
 
 // list is the names in a directory, in order; none if it is not there. Names that differ only in their case are one

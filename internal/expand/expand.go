@@ -342,5 +342,3 @@ func Facts(ctx context.Context, store *gitstore.Store, facts []workflow.Fact) (m
 	}
 	return found, nil
 }
-
-

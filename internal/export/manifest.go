@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -241,17 +242,6 @@ func waivedCriteria(r plan.Review) []waivedCriterion {
 	return list
 }
 
-// waiversOf lists the policy's waivers of paths in the bundle of a plan, below any root.
-func waiversOf(p *gitstore.Policy, id plan.ID) []policy.Waiver {
-	var list []policy.Waiver
-	for _, w := range p.Waivers {
-		if InBundle(w.Path, id) {
-			list = append(list, w)
-		}
-	}
-	return list
-}
-
 // InBundle reports whether a path belongs to the bundle of a plan.
 func InBundle(path string, id plan.ID) bool {
 	return strings.Contains("/"+path, "/"+string(id)+"/bundle/")
@@ -261,7 +251,12 @@ func InBundle(path string, id plan.ID) bool {
 // without waivers it names no commit. The bundle's files stay what was approved: a waiver covers other content.
 func WithWaivers(b *Bundle, p *gitstore.Policy, commit plan.OID) *Bundle {
 	m := b.Manifest
-	m.WaiversCommit, m.Waivers = "", waiversOf(p, m.PlanID)
+	m.WaiversCommit, m.Waivers = "", nil
+	for _, w := range p.Waivers {
+		if InBundle(w.Path, m.PlanID) { // below any root
+			m.Waivers = append(m.Waivers, w)
+		}
+	}
 	if len(m.Waivers) > 0 {
 		m.WaiversCommit = commit
 	}
@@ -314,15 +309,8 @@ func staleReason(snap *gitstore.Snapshot, s *plan.State, a plan.Artifact) string
 				continue
 			}
 			return fmt.Sprintf("made from %s %s, approved is %s", in.TaskID, in.ArtifactID,
-				orNone(plan.VersionID(now.Approved)))
+				cmp.Or(plan.VersionID(now.Approved), "none"))
 		}
 	}
 	return ""
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }

@@ -43,6 +43,18 @@ func isPlainLine(s string) bool {
 	return !space || s == ""
 }
 
+// InvalidUTF8 is the offset of the first byte that is no part of a character of UTF-8; the length if there is none.
+func InvalidUTF8(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(data)
+}
+
 // Some are the first of a list in words, at most so many, and how many more there are: "a", "b", "3 more".
 func Some[T any](list []T, most int, say func(T) string) []string {
 	var said []string

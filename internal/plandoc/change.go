@@ -3,6 +3,7 @@ package plandoc
 import (
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -162,15 +163,13 @@ func badRepoPath(p string) string {
 	return ""
 }
 
-// mostUnordered is how many pairs of tasks Unordered names.
-const mostUnordered = 10
-
 // OverlappingChanges finds changes of the repository that may touch the same paths and of which neither builds on the
 // other: the one that lands second may conflict with the first. That is no error.
 func OverlappingChanges(p *plan.Plan) plan.Findings {
+	const most = 10 // pairs are named
 	s := plan.Derive(p, plan.Records{}, nil, time.Time{})
 	var fs plan.Findings
-	o := order{state: s, of: map[plan.TaskID][]uint64{}}
+	o := order{s, map[plan.TaskID]*big.Int{}}
 	for i, t := range p.Tasks {
 		if t.NodeType != plan.Action || !t.Changes() {
 			continue
@@ -187,7 +186,7 @@ func OverlappingChanges(p *plan.Plan) plan.Findings {
 				Expected: "an order, other paths, or meta: {parallel: true} in both", Found: "neither",
 				Example: fmt.Sprintf("depends_on: [%s]", earlier.TaskID),
 			})
-			if len(fs) == mostUnordered {
+			if len(fs) == most {
 				return fs
 			}
 		}
@@ -198,26 +197,23 @@ func OverlappingChanges(p *plan.Plan) plan.Findings {
 // order knows which task builds on which, directly or not.
 type order struct {
 	state *plan.State
-	of    map[plan.TaskID][]uint64 // a bit for each task of the plan
+	known map[plan.TaskID]*big.Int // a bit for each task of the plan
 }
 
 func (o order) buildsOn(task, on plan.TaskID) bool {
-	at := o.state.Place(on)
-	return o.ancestors(task)[at/64]&(1<<(at%64)) != 0
+	return o.basesOf(task).Bit(o.state.Place(on)) == 1
 }
 
-func (o order) ancestors(task plan.TaskID) []uint64 {
-	if set, known := o.of[task]; known {
+// basesOf is the set of what a task builds on.
+func (o order) basesOf(task plan.TaskID) *big.Int {
+	if set := o.known[task]; set != nil {
 		return set
 	}
-	set := make([]uint64, len(o.state.Plan.Tasks)/64+1)
-	o.of[task] = set
+	set := new(big.Int)
+	o.known[task] = set
 	for _, in := range o.state.Inputs(task) {
-		at := o.state.Place(in)
-		set[at/64] |= 1 << (at % 64)
-		for i, word := range o.ancestors(in) {
-			set[i] |= word
-		}
+		set.SetBit(set, o.state.Place(in), 1)
+		set.Or(set, o.basesOf(in))
 	}
 	return set
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/document"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 )
@@ -241,7 +242,7 @@ func checkBytes(name string, data []byte, what string, most int) error {
 		f.Code, f.Message = "empty", "the file has no content"
 		f.Expected, f.Example = "a "+what+" in YAML or JSON", "title: Release dossier"
 	case !utf8.Valid(data):
-		f.Code, f.Message, f.Line = "not-utf8", "the file is not UTF-8", invalidLine(data)
+		f.Code, f.Message, f.Line = "not-utf8", "the file is not UTF-8", lineAt(data, plain.InvalidUTF8(data))
 		f.Expected = "text in UTF-8"
 	case bytes.IndexByte(data, 0) >= 0:
 		f.Code, f.Message, f.Line = "nul", "the file contains the character NUL", lineAt(data, bytes.IndexByte(data, 0))
@@ -253,17 +254,6 @@ func checkBytes(name string, data []byte, what string, most int) error {
 }
 
 func lineAt(data []byte, offset int) int { return bytes.Count(data[:offset], []byte("\n")) + 1 }
-
-func invalidLine(data []byte) int {
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
-			return lineAt(data, i)
-		}
-		i += size
-	}
-	return 0
-}
 
 func syntaxFindings(name string, err error) error {
 	var f *document.Fault

@@ -152,21 +152,10 @@ func hasText(list []any, v any) bool {
 	return ok && slices.ContainsFunc(list, func(have any) bool { return have == any(s) })
 }
 
-// FocusPaths are the paths of the repository that a task's context says it is about; nil if it
-// names none. A plan that came from elsewhere may say anything there: what is no list of texts
-// counts for nothing.
+// FocusPaths are the paths of the repository that a task's context says it is about. A plan that came from elsewhere may
+// say anything there: what is no list of texts counts for nothing.
 func FocusPaths(t *plan.Task) []string {
-	list, ok := t.Context["focus_paths"].([]any)
-	if !ok {
-		return nil
-	}
-	var paths []string
-	for _, v := range list {
-		if p, ok := v.(string); ok && strings.TrimSpace(p) != "" {
-			paths = append(paths, p)
-		}
-	}
-	return paths
+	return slices.DeleteFunc(contextTexts(t, "focus_paths"), func(p string) bool { return strings.TrimSpace(p) == "" })
 }
 
 // SameFocus reports whether two tasks may touch a common path: their changes, or what they say they are about. Two that
@@ -176,14 +165,11 @@ func SameFocus(a, b *plan.Task) bool {
 		return false
 	}
 	others := TouchedPaths(b)
-	for _, p := range TouchedPaths(a) {
-		for _, q := range others {
-			if glob.Overlap(p, q) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(TouchedPaths(a), func(p string) bool { return overlapsAny(p, others) })
+}
+
+func overlapsAny(path string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return glob.Overlap(pattern, path) })
 }
 
 // TouchedPaths lists the patterns of what a task touches in the repository: the paths of its change, or what its
@@ -192,9 +178,9 @@ func TouchedPaths(t *plan.Task) []string {
 	if t.Changes() {
 		return t.DeliverableSpec.Paths
 	}
-	var list []string
-	for _, p := range FocusPaths(t) {
-		list = append(list, focus(p))
+	list := FocusPaths(t)
+	for i, p := range list {
+		list[i] = focus(p)
 	}
 	return list
 }
@@ -238,14 +224,8 @@ func MissingPaths(p *plan.Plan, exists func(path string) bool) plan.Findings {
 
 // mayAdd reports whether a task, or one that it builds on, may add a file at a path or below it.
 func (v *validator) mayAdd(i int, path string) bool {
-	for _, j := range v.reach([]int{i}, v.waitsFor) {
-		if t := v.plan.Tasks[j]; t.Changes() {
-			for _, pattern := range t.DeliverableSpec.Paths {
-				if glob.Overlap(pattern, path) {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.reach([]int{i}, v.waitsFor), func(j int) bool {
+		t := v.plan.Tasks[j]
+		return t.Changes() && overlapsAny(path, t.DeliverableSpec.Paths)
+	})
 }

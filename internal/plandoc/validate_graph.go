@@ -212,7 +212,7 @@ func (v *validator) reportCycle(loop []int) {
 	for k, i := range loop {
 		after := v.plan.Tasks[loop[(k+1)%len(loop)]]
 		t := v.plan.Tasks[i]
-		if t.NodeType == plan.Action && after.NodeType == plan.Goal && v.isAncestor(t, after.TaskID) {
+		if t.NodeType == plan.Action && after.NodeType == plan.Goal && v.hasAncestorIn(t, after.TaskID) {
 			return
 		}
 	}

@@ -119,15 +119,7 @@ func (v *validator) checkJudges(i int, t *plan.Task) {
 // dependsOn reports whether a task depends on another one, or on a GOAL above that.
 func (v *validator) dependsOn(t *plan.Task, id plan.TaskID) bool {
 	other := v.taskByID(id)
-	if slices.Contains(t.DependsOn, id) || other == nil {
-		return other != nil
-	}
-	for above := range tasksAbove(other, v.taskByID) {
-		if slices.Contains(t.DependsOn, above.TaskID) {
-			return true
-		}
-	}
-	return false
+	return other != nil && (slices.Contains(t.DependsOn, id) || v.hasAncestorIn(other, t.DependsOn...))
 }
 
 // checkRounds checks how a CHECK comes to its verdict. The floors of the policy bind here, too.

@@ -102,7 +102,7 @@ func (v *validator) checkDependencies(i int, t *plan.Task) {
 		case dep.NodeType == plan.Check:
 			v.add(i, "depends-on-check", field, "names a CHECK; a task that is DONE has passed its CHECK already",
 				"an ACTION or a GOAL", string(d), "depends_on: ["+string(dep.ReviewTargetTaskID)+"]")
-		case dep.NodeType == plan.Goal && t.NodeType == plan.Action && v.isAncestor(t, d):
+		case dep.NodeType == plan.Goal && t.NodeType == plan.Action && v.hasAncestorIn(t, d):
 			v.add(i, "depends-on-ancestor", field, "a task can't wait for the GOAL that waits for it",
 				"a task outside of its own GOALs", fmt.Sprintf("%s -> %s -> %[1]s", t.TaskID, d), "")
 		}
@@ -110,10 +110,10 @@ func (v *validator) checkDependencies(i int, t *plan.Task) {
 	}
 }
 
-// isAncestor reports whether id is an ancestor of t.
-func (v *validator) isAncestor(t *plan.Task, id plan.TaskID) bool {
+// hasAncestorIn reports whether one of the ids is an ancestor of t.
+func (v *validator) hasAncestorIn(t *plan.Task, ids ...plan.TaskID) bool {
 	for above := range tasksAbove(t, v.taskByID) {
-		if above.TaskID == id {
+		if slices.Contains(ids, above.TaskID) {
 			return true
 		}
 	}

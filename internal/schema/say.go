@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,30 +25,17 @@ func (p Problem) Place() string {
 
 // Message says what is wrong, in words that follow a field's name.
 func (p Problem) Message() string {
-	switch p.Keyword {
-	case Type:
-		return "is of the wrong type"
-	case Required, Dependent:
-		return "is missing"
-	case MinItems:
-		return "has too few items"
-	case MaxItems:
-		return "has too many items"
-	case MinLength:
+	if p.Keyword == Pattern && p.Schema.Pattern == nonBlank {
 		return "is empty"
-	case MaxLength:
-		return "is too long"
-	case Minimum, Above:
-		return "is too small"
-	case Maximum, Below:
-		return "is too large"
-	case Pattern:
-		if p.Schema.Pattern == nonBlank {
-			return "is empty"
-		}
-		return "does not have the right form"
 	}
-	return "has a value that is not allowed"
+	return cmp.Or(messages[p.Keyword], "has a value that is not allowed")
+}
+
+var messages = map[Keyword]string{
+	Type: "is of the wrong type", Required: "is missing", Dependent: "is missing",
+	MinItems: "has too few items", MaxItems: "has too many items", MinLength: "is empty", MaxLength: "is too long",
+	Minimum: "is too small", Above: "is too small", Maximum: "is too large", Below: "is too large",
+	Pattern: "does not have the right form",
 }
 
 // nonBlank is the pattern of a text that says something.
