@@ -216,9 +216,9 @@ func approved(snap *gitstore.Snapshot, t *plan.Task, inputs []plan.Input) (Versi
 // Memory keeps what Around has rendered: a run asks for each of its tasks. Its zero value is ready, also for several
 // goroutines.
 type Memory struct {
-	mu    sync.Mutex
-	flows map[pinned]*Workflow
-	made  map[rendered]*workflow.Rendering
+	mu        sync.Mutex
+	workflows map[pinned]*Workflow
+	rendered  map[rendered]*workflow.Rendering
 }
 
 // pinned is what a plan is made from: the workflow's file, and the record of its params.
@@ -234,35 +234,19 @@ type rendered struct {
 	from Version
 }
 
-// of is Of.
-func (m *Memory) of(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, from pinned) (*Workflow,
-	error) {
-	if w := m.flows[from]; w != nil {
-		return w, nil
+// remember gives what a map has under a key, which it makes where there is nothing.
+func remember[K comparable, V any](known *map[K]V, key K, read func() (V, error)) (V, error) {
+	if v, ok := (*known)[key]; ok {
+		return v, nil
 	}
-	w, err := Of(ctx, store, snap)
-	if err != nil {
-		return nil, err
+	v, err := read()
+	if *known == nil {
+		*known = map[K]V{}
 	}
-	if m.flows == nil {
-		m.flows, m.made = map[pinned]*Workflow{}, map[rendered]*workflow.Rendering{}
-	}
-	m.flows[from] = w
-	return w, nil
-}
-
-// render is Workflow.Render.
-func (m *Memory) render(ctx context.Context, w *Workflow, of pinned, t *plan.Task, from Version) (*workflow.Rendering,
-	error) {
-	key := rendered{of, t.TaskID, from}
-	if r := m.made[key]; r != nil {
-		return r, nil
-	}
-	r, err := w.Render(ctx, t, from)
 	if err == nil {
-		m.made[key] = r
+		(*known)[key] = v
 	}
-	return r, err
+	return v, err
 }
 
 // Around are the params of the workflow that a plan is made from, and what is around a task there: rounds, and the
@@ -274,9 +258,9 @@ func (m *Memory) Around(ctx context.Context, store *gitstore.Store, snap *gitsto
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	of := pinned{id: snap.ID, file: snap.Plan.Workflow.OID,
+	from := pinned{id: snap.ID, file: snap.Plan.Workflow.OID,
 		params: snap.Document(plan.PlanTaskID, snap.Records.Of(plan.PlanTaskID).InputPath(Params, 1))}
-	w, err := m.of(ctx, store, snap, of)
+	w, err := remember(&m.workflows, from, func() (*Workflow, error) { return Of(ctx, store, snap) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -287,15 +271,17 @@ func (m *Memory) Around(ctx context.Context, store *gitstore.Store, snap *gitsto
 		if t == nil || t.Agent != plan.AgentWorkflow || t.Fill != nil && !slices.Contains(lineage, t.FillTargetTaskID) {
 			continue
 		}
-		var from Version
+		var source Version
 		if t.Fill != nil {
 			a, err := export.ReadArtifact(ctx, store, snap, t.TaskID, plan.VersionNumber(g.ArtifactID))
 			if err != nil || len(a.Inputs) != 1 {
 				return params, nil, err
 			}
-			from = Version{a.Inputs[0].TaskID, a.Inputs[0].Tree}
+			source = Version{a.Inputs[0].TaskID, a.Inputs[0].Tree}
 		}
-		r, err := m.render(ctx, w, of, t, from)
+		r, err := remember(&m.rendered, rendered{from, t.TaskID, source}, func() (*workflow.Rendering, error) {
+			return w.Render(ctx, t, source)
+		})
 		if err != nil {
 			return params, nil, err
 		}

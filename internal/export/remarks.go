@@ -8,6 +8,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -44,29 +45,18 @@ func Remarks(r plan.Review, paths []string) []Remark {
 	return found
 }
 
-// lineNamed returns the line of a file that a text names, 0 if none.
+var lineNumber = pattern.Compile(`:([0-9]{1,9})`)
+
+// lineNamed returns the line of a file that a text names, 0 if none. The path may not be the end of a longer one.
 func lineNamed(text, path string) int {
-	for at := 0; ; {
-		i := strings.Index(text[at:], path+":")
-		if i < 0 {
-			return 0
-		}
-		begin := at + i
-		at = begin + len(path) + 1
-		if begin > 0 && !strings.ContainsRune(" \t\"'`(<[,;:", rune(text[begin-1])) {
-			continue // the end of a longer path
-		}
-		digits := text[at:]
-		for j, c := range digits {
-			if c < '0' || c > '9' {
-				digits = digits[:j]
-				break
-			}
-		}
-		if n, err := strconv.Atoi(digits); err == nil {
+	for _, m := range lineNumber.Get().FindAllStringSubmatchIndex(text, -1) {
+		before, named := strings.CutSuffix(text[:m[0]], path)
+		if named && (before == "" || strings.ContainsRune(" \t\"'`(<[,;:", rune(before[len(before)-1]))) {
+			n, _ := strconv.Atoi(text[m[2]:m[3]])
 			return n
 		}
 	}
+	return 0
 }
 
 func changedPaths(a plan.Artifact) []string {

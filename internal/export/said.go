@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -323,13 +324,7 @@ func (t *Talk) answer(e gitstore.LogEntry, task *plan.TaskState, name string) []
 	}
 	var asked plan.Question
 	t.read(path.Dir(path.Dir(name))+"/questions/"+path.Base(name), &asked)
-	given := a.Text
-	if a.OptionID != "" {
-		given = a.OptionID
-	}
-	if len(a.Inputs) > 0 {
-		given = strings.TrimSpace(given + " " + strings.Join(a.Inputs, ", "))
-	}
+	given := strings.TrimSpace(cmp.Or(a.OptionID, a.Text) + " " + strings.Join(a.Inputs, ", "))
 	from := a.By
 	if by := t.s.Tasks[plan.TaskID(e.Trailers["Wf-Task"])]; by != nil && by.Decides != nil {
 		from = speakerOf(by.Role, a.By)
