@@ -236,7 +236,7 @@ func newestApproval(snap *gitstore.Snapshot, id plan.TaskID, version int) (plan.
 }
 
 // RecordedApproval returns the commit that recorded the newest review that approved the version; "" if none shows it.
-func RecordedApproval(ctx context.Context, store signer, snap *gitstore.Snapshot, id plan.TaskID,
+func RecordedApproval(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID,
 	version int) (plan.OID, error) {
 	rec, ok := newestApproval(snap, id, version)
 	if !ok {

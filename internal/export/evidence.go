@@ -56,17 +56,9 @@ func (e *Evidence) SignedWord() string {
 	return "unsigned"
 }
 
-// signer proves approvals.
-type signer interface {
-	reader
-	RecordedBy(ctx context.Context, snap *gitstore.Snapshot,
-		reviews []gitstore.ReviewRef) (map[gitstore.ReviewRef][]gitstore.Recorded, error)
-	Signatures(ctx context.Context, keys []policy.Key, commits []plan.OID) (map[plan.OID]gitstore.Signature, error)
-}
-
 // Prove finds the approvals of deliverables that count under a policy. An approval counts if the commit that recorded
 // it is signed with a key that may speak for the reviewer (plan.Policy.Vouches).
-func Prove(ctx context.Context, store signer, snap *gitstore.Snapshot, policy *gitstore.Policy) (*Evidence, error) {
+func Prove(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, policy *gitstore.Policy) (*Evidence, error) {
 	e := &Evidence{Snapshot: snap, whole: snap}
 	if len(policy.Keys) == 0 {
 		return e, nil
@@ -95,7 +87,7 @@ type Proof struct {
 }
 
 // ProveReviews finds out what the policy's keys say of reviews. One commit that proves a review is enough.
-func ProveReviews(ctx context.Context, store signer, snap *gitstore.Snapshot, refs []gitstore.ReviewRef,
+func ProveReviews(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, refs []gitstore.ReviewRef,
 	p *gitstore.Policy) (map[gitstore.ReviewRef]Proof, error) {
 	recorded, signatures, err := recordedBy(ctx, store, snap, refs, p.Keys)
 	if err != nil {
@@ -129,7 +121,7 @@ func ProveReviews(ctx context.Context, store signer, snap *gitstore.Snapshot, re
 }
 
 // recordedBy finds the commits that recorded reviews and, under keys, their signatures.
-func recordedBy(ctx context.Context, store signer, snap *gitstore.Snapshot, refs []gitstore.ReviewRef,
+func recordedBy(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, refs []gitstore.ReviewRef,
 	keys []policy.Key) (recorded map[gitstore.ReviewRef][]gitstore.Recorded,
 	signatures map[plan.OID]gitstore.Signature, err error) {
 	if recorded, err = store.RecordedBy(ctx, snap, refs); err != nil || len(keys) == 0 {
@@ -270,7 +262,7 @@ func (e *UnprovenError) Exit() (int, string) {
 // Lacks says which versions lack approvals that a policy demands of them and of what is below a root, and which those
 // are. The plan, or whoever wrote its refs, may have known a laxer policy or none. The snapshot has only the approvals
 // that count (Prove).
-func Lacks(ctx context.Context, store signer, snap *gitstore.Snapshot, p *gitstore.Policy, root policy.Root,
+func Lacks(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, p *gitstore.Policy, root policy.Root,
 	versions []Version) (map[Version]string, error) {
 	lacking := map[Version]string{}
 	for _, v := range versions {
@@ -297,7 +289,7 @@ func Lacks(ctx context.Context, store signer, snap *gitstore.Snapshot, p *gitsto
 // approves. Who approves is whoever made the commit that recorded the review, whatever the review says: nobody approves
 // in another's name, and one who speaks in several seats is one. If that commit is missing because a prune's archive is
 // not here, the review does not count.
-func approvalsOf(ctx context.Context, store signer, snap *gitstore.Snapshot, p *gitstore.Policy,
+func approvalsOf(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, p *gitstore.Policy,
 	versions []Version) (map[Version][]policy.Approval, error) {
 	var newest []gitstore.ReviewRef
 	makers := map[Version]string{}

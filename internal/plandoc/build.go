@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gitwf/internal/document"
@@ -24,11 +25,11 @@ type builder struct {
 func (d *written) buildPlan(root *document.Node) plan.Findings {
 	b := &builder{&plan.Plan{}, map[*plan.Task]string{}, map[*plan.Task][]string{}, nil}
 	top := &plan.Task{}
-	b.object(root, reflect.ValueOf(b.plan), "", "tasks", "root_acceptance_criteria", "final_deliverable_spec")
+	b.fillFields(root, reflect.ValueOf(b.plan), "", "tasks", "root_acceptance_criteria", "final_deliverable_spec")
 	for _, key := range []string{"root_acceptance_criteria", "final_deliverable_spec"} {
 		if n := root.Child(key); n != nil {
 			part := document.Node{Kind: document.Object, Kids: []document.Node{*n}}
-			b.object(&part, reflect.ValueOf(top), "")
+			b.fillFields(&part, reflect.ValueOf(top), "")
 		}
 	}
 	b.readTasks(root.Child("tasks"), "", "tasks")
@@ -47,8 +48,8 @@ func (d *written) buildPlan(root *document.Node) plan.Findings {
 	return b.fs
 }
 
-// object fills what v points to. A document that fits the schema can only have a number too large for its field.
-func (b *builder) object(n *document.Node, v reflect.Value, at string, skip ...string) {
+// fillFields fills what v points to. A document that fits the schema can only have a number too large for its field.
+func (b *builder) fillFields(n *document.Node, v reflect.Value, at string, skip ...string) {
 	if !fillStruct(n, v.Elem(), skip...) {
 		b.fs = append(b.fs, plan.Finding{Code: "wrong-type", Path: at, Message: "has a number that is out of range"})
 	}
@@ -63,7 +64,7 @@ func (b *builder) readTasks(n *document.Node, parent plan.TaskID, at string) {
 
 func (b *builder) readTask(n *document.Node, parent plan.TaskID, at string) {
 	t := &plan.Task{}
-	b.object(n, reflect.ValueOf(t), at, "tasks", "review")
+	b.fillFields(n, reflect.ValueOf(t), at, "tasks", "review")
 	b.places[t] = at
 	if by := n.Child("review").Child("by"); by != nil {
 		for _, name := range by.Kids {
@@ -221,18 +222,14 @@ func (b *builder) findRoot() *plan.Task {
 
 // handDown gives the dependencies of a GOAL to every ACTION below it: only ACTIONs have inputs.
 func (b *builder) handDown() {
-	byID := make(map[plan.TaskID]*plan.Task, len(b.plan.Tasks))
-	handed := false
-	for _, t := range b.plan.Tasks {
-		byID[t.TaskID] = t
-		handed = handed || t.NodeType == plan.Goal && len(t.DependsOn) > 0
-	}
-	if !handed {
+	if !slices.ContainsFunc(b.plan.Tasks, func(t *plan.Task) bool {
+		return t.NodeType == plan.Goal && len(t.DependsOn) > 0
+	}) {
 		return
 	}
-	room := maxHandedDown
+	tasks, room := b.plan.Index(), maxHandedDown
 	for _, t := range b.plan.Tasks {
-		if t.NodeType == plan.Action && !inherit(t, byID, &room) {
+		if t.NodeType == plan.Action && !inherit(t, tasks, &room) {
 			b.addFinding(t, "too-many-dependencies", "depends_on", "the GOALs above hand down too many dependencies",
 				fmt.Sprintf("at most %d in the whole plan", maxHandedDown), "more", "")
 			return
@@ -249,12 +246,12 @@ func (b *builder) handDown() {
 const maxHandedDown = 200_000
 
 // inherit adds to the task what the GOALs above it depend on. It reports false when there is no room left.
-func inherit(t *plan.Task, byID map[plan.TaskID]*plan.Task, room *int) bool {
+func inherit(t *plan.Task, tasks plan.Index, room *int) bool {
 	has := map[plan.TaskID]bool{}
 	for _, d := range t.DependsOn {
 		has[d] = true
 	}
-	for above := range tasksAbove(t, func(id plan.TaskID) *plan.Task { return byID[id] }) {
+	for above := range tasksAbove(t, tasks.Task) {
 		for _, d := range above.DependsOn {
 			if has[d] {
 				continue
@@ -274,18 +271,14 @@ func (b *builder) addChecks() {
 	p := b.plan
 	parents := make(map[plan.TaskID]plan.TaskID, len(p.Tasks))
 	bound := make(map[plan.TaskID]bool, len(p.Tasks))
-	added := 0
 	for _, t := range p.Tasks {
 		if t.NodeType == plan.Check {
 			bound[t.ReviewTargetTaskID] = true
 		} else {
 			parents[t.TaskID] = t.ParentTaskID
 		}
-		if t.NodeType == plan.Action {
-			added++
-		}
 	}
-	tasks := make([]*plan.Task, 0, len(p.Tasks)+added)
+	tasks := make([]*plan.Task, 0, 2*len(p.Tasks))
 	for _, t := range p.Tasks {
 		tasks = append(tasks, t)
 		if len(b.by[t]) > 0 && (t.NodeType != plan.Action || bound[t.TaskID]) {

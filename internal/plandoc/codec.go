@@ -245,8 +245,7 @@ func Decode(data []byte) (*plan.Plan, error) {
 	}
 	if p.SchemaVersion == 0 {
 		return nil, plan.Findings{{Code: "missing-field", File: name, Line: 1, Path: "schema_version",
-			Message:  "is missing",
-			Expected: "1"}}
+			Message: "is missing", Expected: "1"}}
 	}
 	return p, nil
 }

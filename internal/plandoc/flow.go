@@ -2,6 +2,7 @@ package plandoc
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -52,12 +53,7 @@ type Step struct {
 
 // Runs reports whether the program has something to do for the step.
 func (s Step) Runs() bool {
-	for _, c := range s.Commands {
-		if c.Form != StepAdvice {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Commands, func(c StepCommand) bool { return c.Form != StepAdvice })
 }
 
 // PreparationLines are the command lines that run before an attempt at the task does, in order.
@@ -177,13 +173,11 @@ func callArgs(text string) []string {
 			if r == quote {
 				quote = 0
 			}
-		case (r == '\'' || r == '"') && strings.TrimSpace(text[from:i]) == "" || (r == '\'' || r == '"') &&
-			strings.HasSuffix(text[from:i], "="):
+		case (r == '\'' || r == '"') && (strings.TrimSpace(text[from:i]) == "" || strings.HasSuffix(text[from:i], "=")):
 			quote = r
 		case r == ',' && (i == len(text) || i+1 < len(text) && text[i+1] == ' '):
-			args = append(args, unquoted(strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(text[from:i]),
-				"pattern="),
-				"path=")))
+			arg := strings.TrimPrefix(strings.TrimSpace(text[from:i]), "pattern=")
+			args = append(args, unquoted(strings.TrimPrefix(arg, "path=")))
 			from = i + 1
 		}
 	}

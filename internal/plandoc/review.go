@@ -82,8 +82,8 @@ type planReviewer struct {
 	suggestions []PlanSuggestion
 }
 
-// object notes what is wrong with some tasks and takes the weight times their share.
-func (r *planReviewer) object(criterion string, weight float64, affected, of int, what string, tasks []plan.TaskID) {
+// deduct notes what is wrong with some tasks and takes the weight times their share.
+func (r *planReviewer) deduct(criterion string, weight float64, affected, of int, what string, tasks []plan.TaskID) {
 	if affected == 0 || of == 0 {
 		return
 	}
@@ -156,7 +156,7 @@ func (r *planReviewer) feasible(estimate Days) bool {
 // whose one task says it all is sound without one.
 func (r *planReviewer) coverage() {
 	if len(r.plan.RootCriteria()) == 0 {
-		r.object(planCoverage, weightRootCriteria, 1, 1, "the plan has no root_acceptance_criteria", nil)
+		r.deduct(planCoverage, weightRootCriteria, 1, 1, "the plan has no root_acceptance_criteria", nil)
 		r.suggest(priorityMed, "", "split what was asked for into root_acceptance_criteria and name them in covers")
 	}
 }
@@ -175,8 +175,8 @@ func (r *planReviewer) completeness() {
 				"make at least one criterion a MUST: now nothing can reject its deliverable outright")
 		}
 	}
-	r.object(planComplete, weightDescription, len(bare), len(r.actions), "without a description", bare)
-	r.object(planComplete, weightMust, len(toothless), len(r.actions), "without a MUST criterion", toothless)
+	r.deduct(planComplete, weightDescription, len(bare), len(r.actions), "without a description", bare)
+	r.deduct(planComplete, weightMust, len(toothless), len(r.actions), "without a MUST criterion", toothless)
 }
 
 // dependencies looks for tasks that serve nothing. Without root criteria every last task would be one.
@@ -196,7 +196,7 @@ func (r *planReviewer) dependencies() {
 				"nothing needs it: say which root criterion it covers, or which task depends on it, or leave it out")
 		}
 	}
-	r.object(planDependency, weightOrphan, len(orphans), len(r.actions), "serves no root criterion and no other task",
+	r.deduct(planDependency, weightOrphan, len(orphans), len(r.actions), "serves no root criterion and no other task",
 		orphans)
 }
 
@@ -265,8 +265,8 @@ func (r *planReviewer) wording() bool {
 				"none of its criteria has an observable outcome: add one that a command or a reader can decide")
 		}
 	}
-	r.object(planWording, weightObservable, len(blind), len(r.actions), "without an observable outcome", blind)
-	r.object(planWording, weightVague, vague, all, fmt.Sprintf("%d of %d criteria too vague to judge", vague, all),
+	r.deduct(planWording, weightObservable, len(blind), len(r.actions), "without an observable outcome", blind)
+	r.deduct(planWording, weightVague, vague, all, fmt.Sprintf("%d of %d criteria too vague to judge", vague, all),
 		vagueIn)
 	enough := float64(len(blind)) <= mostUnjudgeable*float64(len(r.actions))
 	r.evidence[planObservable] = []string{fmt.Sprintf("%d of %d ACTIONs have an observable outcome",

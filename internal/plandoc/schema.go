@@ -71,20 +71,15 @@ func misfits(whole *schema.Schema, p schema.Problem) plan.Findings {
 			fields = p.Schema.Fields() // what the object is depends on what else it has
 		}
 		for _, field := range p.Names {
-			fs = append(fs, plan.Finding{
-				Code: "unknown-field", Path: joinPath(path, field),
-				Message:  unknownField(field, fields),
-				Expected: "one of " + strings.Join(fields, ", "),
-			})
+			fs = append(fs, plan.Finding{Code: "unknown-field", Path: joinPath(path, field),
+				Message: unknownField(field, fields), Expected: "one of " + strings.Join(fields, ", ")})
 		}
 		return fs
 	case schema.Required:
 		for _, field := range p.Names {
 			child := whole.At(append(slices.Clone(p.At), field))
-			fs = append(fs, plan.Finding{
-				Code: "missing-field", Path: joinPath(path, field), Message: p.Message(), Example: example(
-					field, child),
-			})
+			fs = append(fs, plan.Finding{Code: "missing-field", Path: joinPath(path, field), Message: p.Message(),
+				Example: example(field, child)})
 		}
 		return fs
 	case schema.Type:

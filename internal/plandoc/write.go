@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -67,12 +68,9 @@ func MarshalYAML(doc any) ([]byte, error) {
 func asWritten(p *plan.Plan) *plan.Plan {
 	w := *p
 	w.Tasks, w.Grafts = nil, nil
-	targets := map[plan.TaskID]*plan.Task{}
+	tasks := p.Index()
 	for _, t := range p.Tasks {
-		targets[t.TaskID] = t
-	}
-	for _, t := range p.Tasks {
-		target := targets[t.ReviewTargetTaskID]
+		target := tasks.Task(t.ReviewTargetTaskID)
 		switch {
 		case t.TaskID.Reserved():
 		case t.NodeType == plan.Check && target != nil && reflect.DeepEqual(t, defaultCheck(target)):
@@ -97,21 +95,15 @@ func arrange(m *yaml.Node, first ...string) {
 	if m.Kind != yaml.MappingNode {
 		return
 	}
-	var sorted []*yaml.Node
-	taken := map[string]bool{}
-	for _, key := range first {
-		for i := 0; i+1 < len(m.Content); i += 2 {
-			if m.Content[i].Value == key {
-				sorted, taken[key] = append(sorted, m.Content[i], m.Content[i+1]), true
-			}
+	pairs := slices.Collect(slices.Chunk(m.Content, 2))
+	rank := func(pair []*yaml.Node) int {
+		if i := slices.Index(first, pair[0].Value); i >= 0 {
+			return i
 		}
+		return len(first)
 	}
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if !taken[m.Content[i].Value] {
-			sorted = append(sorted, m.Content[i], m.Content[i+1])
-		}
-	}
-	m.Content = sorted
+	slices.SortStableFunc(pairs, func(a, b []*yaml.Node) int { return rank(a) - rank(b) })
+	m.Content = slices.Concat(pairs...)
 }
 
 // plainStyle undoes what JSON's braces and quotes look like, where YAML needs none.
@@ -133,10 +125,5 @@ func plainStyle(n *yaml.Node) {
 }
 
 func allScalars(nodes []*yaml.Node) bool {
-	for _, n := range nodes {
-		if n.Kind != yaml.ScalarNode {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(nodes, func(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode })
 }

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,19 +13,16 @@ import (
 func TaskOf(t *plan.Task, minScore int) Task {
 	v := Task{
 		ID: t.TaskID, Title: t.Title, Description: Text(t.Description), Details: details(t),
-		Days:   t.EstimatedPersonDays,
-		Covers: t.Covers, DependsOn: t.DependsOn, MinScore: minScore,
+		Days: t.EstimatedPersonDays, Covers: t.Covers, DependsOn: t.DependsOn, MinScore: minScore,
 	}
 	if s := t.DeliverableSpec; s != nil {
 		v.Spec = Spec{Format: s.Format, Dir: s.OutputDir, Files: specFiles(s), Single: s.SingleFile, Paths: s.Paths,
-			Tests:       s.Tests,
-			Description: Text(s.Description)}
+			Tests: s.Tests, Description: Text(s.Description)}
 	}
 	for _, c := range t.AcceptanceCriteria {
 		v.Criteria = append(v.Criteria, Criterion{
 			ID: c.ID, Severity: c.Severity, Statement: c.Statement, Run: Text(c.Run),
-			Bundle: c.CheckMethod == plan.RunSmokeTest,
-			Covers: c.Covers, Schema: schemaText(c.Schema), File: c.File,
+			Bundle: c.CheckMethod == plan.RunSmokeTest, Covers: c.Covers, Schema: schemaText(c.Schema), File: c.File,
 		})
 	}
 	for _, r := range t.Requires {
@@ -56,13 +54,8 @@ func specFiles(s *plan.DeliverableSpec) []string {
 	if s.Filename == "" {
 		return s.Files
 	}
-	files := []string{s.Filename}
-	for _, f := range s.Files {
-		if f != s.Filename {
-			files = append(files, f)
-		}
-	}
-	return files
+	others := slices.DeleteFunc(slices.Clone(s.Files), func(f string) bool { return f == s.Filename })
+	return append([]string{s.Filename}, others...)
 }
 
 // details are the free-form parts of a task.
@@ -85,8 +78,7 @@ func details(t *plan.Task) Text {
 func LeafOf(t *plan.Task) Leaf {
 	l := Leaf{
 		ID: t.TaskID, Title: t.Title, Days: t.EstimatedPersonDays, Criteria: len(t.AcceptanceCriteria),
-		Inputs:      len(t.DependsOn),
-		Description: Text(t.Description),
+		Inputs: len(t.DependsOn), Description: Text(t.Description),
 	}
 	if s := t.DeliverableSpec; s != nil {
 		l.Format, l.Files = s.Format, specFiles(s)
