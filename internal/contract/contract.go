@@ -84,14 +84,14 @@ func Parse(want Want, text []byte) (Reply, error) {
 		v = checkEnvelope(want.Role, object)
 	}
 	if v != nil {
-		return Reply{}, v.whole()
+		return Reply{}, v.withDefaults()
 	}
 	def := definition(object)
 	found, err := checkSchema(def, object)
 	if err != nil {
 		return Reply{}, err
 	}
-	j := judge{want: want, def: def, found: found}
+	j := replyReader{want: want, def: def, found: found}
 	var reply Reply
 	if len(found) == 0 {
 		reply = j.reply(object)

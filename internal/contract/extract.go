@@ -34,11 +34,11 @@ func extract(data []byte) (map[string]any, *Violation) {
 		return nil, v
 	}
 	s := scanner{text: text, budget: 64*len(text) + 1<<20}
-	if v := s.thinking(); v != nil {
+	if v := s.skipThinking(); v != nil {
 		return nil, v
 	}
-	for s.next() {
-		if v := s.group(); v != nil {
+	for s.findNext() {
+		if v := s.readGroup(); v != nil {
 			return nil, v
 		}
 	}
@@ -68,8 +68,8 @@ type scanner struct {
 	wrapped string // what a reply was found in that should stand alone
 }
 
-// thinking skips what a model that shows its reasoning puts first: drafts there are no replies.
-func (s *scanner) thinking() *Violation {
+// skipThinking skips what a model that shows its reasoning puts first: drafts there are no replies.
+func (s *scanner) skipThinking() *Violation {
 	rest := strings.TrimLeft(s.text, " \t\r\n")
 	for _, tag := range []string{"think", "thinking"} {
 		inside, ok := strings.CutPrefix(rest, "<"+tag+">")
@@ -86,8 +86,8 @@ func (s *scanner) thinking() *Violation {
 	return nil
 }
 
-// next goes to the next place where an object, or a list of objects, may begin.
-func (s *scanner) next() bool {
+// findNext goes to the next place where an object, or a list of objects, may begin.
+func (s *scanner) findNext() bool {
 	for {
 		i := strings.IndexAny(s.text[s.pos:], "{[")
 		if i < 0 {
@@ -105,11 +105,11 @@ func (s *scanner) next() bool {
 	}
 }
 
-// group takes what begins at a brace, and goes behind it.
-func (s *scanner) group() *Violation {
+// readGroup takes what begins at a brace, and goes behind it.
+func (s *scanner) readGroup() *Violation {
 	value, end, f := replyJSON.Prefix(s.text, s.pos)
 	if f == nil {
-		return s.whole(value.Value(double), end)
+		return s.takeObject(value.Value(double), end)
 	}
 	switch {
 	case s.cutOff(f):
@@ -120,7 +120,7 @@ func (s *scanner) group() *Violation {
 		s.pos++ // a bracket of prose: what is in it stands for itself, and is read again
 		return v
 	}
-	return s.broken(f)
+	return s.skipBroken(f)
 }
 
 // spend pays for text that was looked at in vain.
@@ -131,7 +131,7 @@ func (s *scanner) spend(bytes int) *Violation {
 	return &Violation{Code: codeTooLarge, Expected: "one JSON object", Actual: "too many brackets that begin none"}
 }
 
-func (s *scanner) whole(v any, end int) *Violation {
+func (s *scanner) takeObject(v any, end int) *Violation {
 	raw := s.text[s.pos:end]
 	start := s.pos
 	s.pos = end
@@ -152,12 +152,12 @@ func (s *scanner) whole(v any, end int) *Violation {
 		}
 	}
 	s.reply = object
-	return s.leftover()
+	return s.checkLeftover()
 }
 
-// leftover refuses text that goes on as if the object had been closed too early: fields after it would be lost. A
+// checkLeftover refuses text that goes on as if the object had been closed too early: fields after it would be lost. A
 // closing brace or a comma too many at the end is harmless.
-func (s *scanner) leftover() *Violation {
+func (s *scanner) checkLeftover() *Violation {
 	const space = " \t\r\n"
 	after := strings.TrimLeft(s.text[s.pos:], space+"}]")
 	rest, ok := strings.CutPrefix(after, ",")
@@ -172,8 +172,8 @@ func (s *scanner) leftover() *Violation {
 	}
 }
 
-// broken decides about a group in braces that is no JSON: prose or code if it says nothing of a result_type.
-func (s *scanner) broken(f *document.Fault) *Violation {
+// skipBroken decides about a group in braces that is no JSON: prose or code if it says nothing of a result_type.
+func (s *scanner) skipBroken(f *document.Fault) *Violation {
 	end, closed := s.closing()
 	if v := s.spend(end - s.pos); v != nil {
 		return v

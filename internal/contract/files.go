@@ -19,7 +19,7 @@ const (
 )
 
 // files checks what an agent delivers in its reply. The paths are as hostile as those of a server.
-func (j *judge) files(object map[string]any) []File {
+func (j *replyReader) files(object map[string]any) []File {
 	limits, usual := j.want.Limits, plan.DefaultConfig()
 	limits.MaxArtifactFiles = cmp.Or(max(limits.MaxArtifactFiles, 0), usual.MaxArtifactFiles)
 	limits.MaxArtifactBytes = cmp.Or(max(limits.MaxArtifactBytes, 0), usual.MaxArtifactBytes)
@@ -52,7 +52,7 @@ func (j *judge) files(object map[string]any) []File {
 	return files
 }
 
-func (j *judge) file(f map[string]any, at string) File {
+func (j *replyReader) file(f map[string]any, at string) File {
 	file := File{Path: str(f, "path")}
 	file.Executable, _ = f["executable"].(bool)
 	var invalid *relpath.Error
@@ -69,7 +69,7 @@ func (j *judge) file(f map[string]any, at string) File {
 }
 
 // collisions refuses two files where some file system has place for one, and a file where another needs a directory.
-func (j *judge) collisions(files []File) {
+func (j *replyReader) collisions(files []File) {
 	const isFile, isDirectory = 1, 2
 	seen := map[string]int{}
 	for i, f := range files {
@@ -91,7 +91,7 @@ func (j *judge) collisions(files []File) {
 }
 
 // planFile checks that who was asked for a plan delivers one file, under a name that says how it is written.
-func (j *judge) planFile(files []File) {
+func (j *replyReader) planFile(files []File) {
 	if !j.want.Role.row().plan {
 		return
 	}

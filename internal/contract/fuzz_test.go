@@ -99,7 +99,7 @@ func FuzzExtract(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		object, v := extract(text)
 		if v != nil {
-			checkTexts(t, v.whole())
+			checkTexts(t, v.withDefaults())
 			return
 		}
 		if _, ok := object[keyResult]; !ok {

@@ -13,14 +13,14 @@ import (
 	"gitwf/internal/relpath"
 )
 
-// judge makes a Reply of an object that fits the schema, and holds it against the rules that no schema can say.
-type judge struct {
+// replyReader makes a Reply of an object that fits the schema, and holds it against the rules that no schema can say.
+type replyReader struct {
 	want  Want
 	def   string // the definition in the schema
 	found []*Violation
 }
 
-func (j *judge) add(code, path, expected, actual, fix string) {
+func (j *replyReader) add(code, path, expected, actual, fix string) {
 	j.found = append(j.found, &Violation{
 		Code: code, Schema: schemaName + "#/$defs/" + j.def, JSONPath: path, Expected: expected, Actual: actual,
 		ExampleFix: fix,
@@ -28,7 +28,7 @@ func (j *judge) add(code, path, expected, actual, fix string) {
 }
 
 // violation is all that was found, nil if it is nothing.
-func (j *judge) violation() *Violation {
+func (j *replyReader) violation() *Violation {
 	if len(j.found) == 0 {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (j *judge) violation() *Violation {
 	return first
 }
 
-func (j *judge) reply(object map[string]any) Reply {
+func (j *replyReader) reply(object map[string]any) Reply {
 	r := Reply{Type: ResultType(str(object, keyResult)), Summary: text(str(object, "summary"))}
 	if r.Type == Artifact || r.Type == Error || r.Type == Review {
 		for at, n := range items(object, "$", "notes") {
@@ -64,7 +64,7 @@ func (j *judge) reply(object map[string]any) Reply {
 	return r
 }
 
-func (j *judge) note(n map[string]any, at string) plan.Note {
+func (j *replyReader) note(n map[string]any, at string) plan.Note {
 	note := plan.Note{Category: str(n, "category"), Text: j.required(n, "text", at)}
 	if why := note.Check(); why != "" && note.Text != "" {
 		j.add(codeTooLarge, at+".text", "at most 8192 bytes", plain.Count(len(note.Text), "byte"), "say less")
@@ -72,7 +72,7 @@ func (j *judge) note(n map[string]any, at string) plan.Note {
 	return note
 }
 
-func (j *judge) concern(c map[string]any, at string) plan.Note {
+func (j *replyReader) concern(c map[string]any, at string) plan.Note {
 	concern := plan.Note{TaskID: plan.TaskID(str(c, "task_id")), Text: j.required(c, "text", at)}
 	if !concern.TaskID.Valid() {
 		j.add(codeUnknownID, at+".task_id", "the id of a task", plain.Quote(string(concern.TaskID)),
@@ -81,7 +81,7 @@ func (j *judge) concern(c map[string]any, at string) plan.Note {
 	return concern
 }
 
-func (j *judge) needs(object map[string]any) []need {
+func (j *replyReader) needs(object map[string]any) []need {
 	var needs []need
 	names := map[string]bool{}
 	for at, n := range items(object, "$", "needs") {
@@ -100,7 +100,7 @@ func (j *judge) needs(object map[string]any) []need {
 // maxEscapedName keeps the path of an input short enough for every file system.
 const maxEscapedName = 200
 
-func (j *judge) options(n map[string]any, kind, at string) (options []plan.Option, recommended string) {
+func (j *replyReader) options(n map[string]any, kind, at string) (options []plan.Option, recommended string) {
 	recommended = str(n, "recommended_option_id")
 	if kind != plan.AskChoice {
 		if list, _ := n["options"].([]any); len(list) > 0 || recommended != "" {
@@ -124,7 +124,7 @@ func (j *judge) options(n map[string]any, kind, at string) (options []plan.Optio
 	return options, recommended
 }
 
-func (j *judge) review(object map[string]any, r *Reply) {
+func (j *replyReader) review(object map[string]any, r *Reply) {
 	said := &r.Review
 	said.Verdict = plan.Verdict(str(object, "verdict"))
 	j.scored(object, said)
@@ -150,7 +150,7 @@ func (j *judge) review(object map[string]any, r *Reply) {
 }
 
 // scored reads the score, or the ratings that it follows from.
-func (j *judge) scored(object map[string]any, r *plan.Review) {
+func (j *replyReader) scored(object map[string]any, r *plan.Review) {
 	if j.want.Rubric == nil {
 		score, stated := object["score"].(float64)
 		if r.Score = int(score); !stated {
@@ -182,7 +182,7 @@ func (j *judge) scored(object map[string]any, r *plan.Review) {
 // rulings checks that each criterion without a run line is judged exactly once. What the agent says of the others
 // counts for nothing and is dropped, but may not contradict its own verdict: must is the first MUST that fails, fails is
 // whether any does.
-func (j *judge) rulings(object map[string]any, r *Reply) (must string, fails bool) {
+func (j *replyReader) rulings(object map[string]any, r *Reply) (must string, fails bool) {
 	byID := map[string]ruling{}
 	seen := map[string]bool{}
 	for at, c := range items(object, "$", "criteria") {
@@ -213,7 +213,7 @@ func (j *judge) rulings(object map[string]any, r *Reply) (must string, fails boo
 	return must, fails
 }
 
-func (j *judge) manual() []string {
+func (j *replyReader) manual() []string {
 	var ids []string
 	for _, c := range j.want.Criteria {
 		if c.Manual() {
@@ -223,7 +223,7 @@ func (j *judge) manual() []string {
 	return ids
 }
 
-func (j *judge) estimates(object map[string]any) []estimate {
+func (j *replyReader) estimates(object map[string]any) []estimate {
 	var estimates []estimate
 	known := map[plan.TaskID]bool{}
 	names := make([]string, len(j.want.Tasks))
@@ -250,7 +250,7 @@ func (j *judge) estimates(object map[string]any) []estimate {
 }
 
 // unique refuses the second of two equal names.
-func (j *judge) unique(seen map[string]bool, key, path, actual string) {
+func (j *replyReader) unique(seen map[string]bool, key, path, actual string) {
 	if seen[key] {
 		j.add(codeDuplicateID, path, "each name and id once", "a second "+actual, "leave one of them out")
 	}
@@ -258,7 +258,7 @@ func (j *judge) unique(seen map[string]bool, key, path, actual string) {
 }
 
 // required is a text in which there must be something to read.
-func (j *judge) required(m map[string]any, key, at string) string {
+func (j *replyReader) required(m map[string]any, key, at string) string {
 	s := str(m, key)
 	if !strings.ContainsFunc(s, readable) {
 		j.add(codeBadValue, at+"."+key, "a text that says something", plain.Quote(s), `"`+key+`": "..."`)
@@ -272,7 +272,7 @@ func readable(c rune) bool {
 }
 
 // name is a text that stands for something: one line, without what can't be seen.
-func (j *judge) name(m map[string]any, key, at string) string {
+func (j *replyReader) name(m map[string]any, key, at string) string {
 	s := j.required(m, key, at)
 	if s != str(m, key) || s != plain.Line(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.Is(unicode.Cf, c)

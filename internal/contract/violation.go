@@ -65,7 +65,7 @@ type Violation struct {
 // log that kept only so much.
 func CutOff(why string) *Violation {
 	return (&Violation{Code: codeCutOff, Expected: "the object up to its closing brace", Actual: plain.Line(why),
-		ExampleFix: cutOffFix}).whole()
+		ExampleFix: cutOffFix}).withDefaults()
 }
 
 // NoFiles is the violation of an ARTIFACT without files, here or in the directory for them. there are files that the
@@ -77,13 +77,13 @@ func NoFiles(out string, there []string) *Violation {
 		v.Actual = "no file there; the working directory has " + strings.Join(there, ", ")
 		v.ExampleFix = "move the deliverable to " + out
 	}
-	return v.whole()
+	return v.withDefaults()
 }
 
 const cutOffFix = "send a shorter reply: write large files to the directory that WF_OUT names, and leave files out"
 
-// whole fills in what a violation of the text as such leaves out.
-func (v *Violation) whole() *Violation {
+// withDefaults fills in what a violation of the text as such leaves out.
+func (v *Violation) withDefaults() *Violation {
 	if v.Schema == "" {
 		v.Schema = schemaName
 	}
