@@ -307,11 +307,8 @@ func (t *Talk) question(task *plan.TaskState, name string) []Said {
 	if by := t.orders[task.TaskID]; by != "" {
 		said.To = by + ", " + theUser
 	}
-	var options []string
-	for _, o := range q.Options {
-		options = append(options, o.OptionID)
-	}
-	if len(options) > 0 {
+	if n := len(q.Options); n > 0 {
+		options := plain.Some(q.Options, n, func(o plan.Option) string { return o.OptionID })
 		said.Text += " (" + strings.Join(options, ", ") + ")"
 	}
 	return []Said{said}

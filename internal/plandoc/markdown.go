@@ -3,6 +3,7 @@ package plandoc
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,13 +63,7 @@ func markdownTree(name string, data []byte) (*document.Node, error) {
 	if root.Kind != document.Object {
 		return nil, r.wrong(1, "the head has no fields", markdownHead)
 	}
-	kids := root.Kids[:0]
-	for _, kid := range root.Kids {
-		if kid.Key != "git-wf" {
-			kids = append(kids, kid)
-		}
-	}
-	root.Kids = kids
+	root.Kids = slices.DeleteFunc(root.Kids, func(kid document.Node) bool { return kid.Key == "git-wf" })
 	top, tasks := whole, &document.Node{Kind: document.Array, Key: "tasks", Line: 1}
 	if h := whole.Heading(); h != nil && h.Level == 1 && taskHeading.Get().FindStringSubmatch(h.Text) == nil {
 		top = h
@@ -245,23 +240,21 @@ func (r *markdownReader) acceptance(task *document.Node, n *outline.Node, value 
 		return
 	}
 	for _, more := range given.Kids {
-		found := false
-		for i := range list.Kids {
-			c := &list.Kids[i]
-			if id := more.Child("id"); id == nil || id.Text != c.Child("id").Text {
-				continue
-			}
-			found = true
-			kids := more.Kids
-			for _, kid := range c.Kids {
-				if more.Child(kid.Key) == nil {
-					kids = append(kids, kid)
-				}
-			}
-			c.Kids = kids
-		}
-		if !found {
+		id := more.Child("id")
+		i := slices.IndexFunc(list.Kids, func(c document.Node) bool {
+			own := c.Child("id")
+			return id != nil && own != nil && own.Text == id.Text
+		})
+		if i < 0 {
 			list.Kids = append(list.Kids, more)
+			continue
+		}
+		listed := list.Kids[i].Kids
+		list.Kids[i].Kids = more.Kids
+		for _, kid := range listed {
+			if more.Child(kid.Key) == nil {
+				list.Kids[i].Kids = append(list.Kids[i].Kids, kid)
+			}
 		}
 	}
 	given.Kids = list.Kids
