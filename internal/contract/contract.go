@@ -108,7 +108,8 @@ func checkEnvelope(role Role, object map[string]any) *Violation {
 	for _, r := range role.Results() {
 		allowed = append(allowed, string(r))
 	}
-	v := &Violation{JSONPath: "$.schema_version", Expected: "the number 1", Actual: schema.Short(object["schema_version"]),
+	v := &Violation{JSONPath: "$.schema_version", Expected: "the number 1",
+		Actual:     schema.Short(object["schema_version"]),
 		ExampleFix: `"schema_version": 1`}
 	switch version := object["schema_version"].(type) {
 	case nil:

@@ -285,7 +285,8 @@ func (s *scanner) violation(f *document.Fault) *Violation {
 			Actual: "the text ends inside it, at " + place(s.text, len(s.text)),
 		}
 	}
-	v := &Violation{Code: f.Code(), Expected: "JSON in which each field stands once, within the limits", Actual: f.Text()}
+	v := &Violation{Code: f.Code(), Expected: "JSON in which each field stands once, within the limits",
+		Actual: f.Text()}
 	if expected, ok := strings.CutPrefix(f.Text(), "expected "); ok {
 		v.Expected, _, _ = strings.Cut(expected, ", found ")
 		v.Actual = snippet(s.text[f.At:])

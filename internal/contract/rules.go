@@ -139,8 +139,8 @@ func (j *replyReader) review(object map[string]any, r *Reply) {
 			string(plan.Approved), `"verdict": "REJECTED"`)
 	case said.Verdict == plan.Approved && said.Score < j.want.MinScore && !fails && len(said.Suggestions) == 0:
 		j.add(codeContradiction, "$.verdict",
-			fmt.Sprintf("a score of at least %d in a review that approves, or what would have to change in one that rejects",
-				j.want.MinScore), fmt.Sprintf("%s with %d", plan.Approved, said.Score),
+			fmt.Sprintf("a score of at least %d in a review that approves, or what would have to change in "+
+				"one that rejects", j.want.MinScore), fmt.Sprintf("%s with %d", plan.Approved, said.Score),
 			`"verdict": "REJECTED", "suggestions": [{"priority": "HIGH", "text": "what would have to change"}]`)
 	case said.Verdict == plan.Rejected && !fails && len(said.Suggestions) == 0:
 		j.add(codeContradiction, "$.verdict",
@@ -180,8 +180,8 @@ func (j *replyReader) scored(object map[string]any, r *plan.Review) {
 }
 
 // rulings checks that each criterion without a run line is judged exactly once. What the agent says of the others
-// counts for nothing and is dropped, but may not contradict its own verdict: must is the first MUST that fails, fails is
-// whether any does.
+// counts for nothing and is dropped, but may not contradict its own verdict: must is the first MUST that
+// fails, fails is whether any does.
 func (j *replyReader) rulings(object map[string]any, r *Reply) (must string, fails bool) {
 	byID := map[string]ruling{}
 	seen := map[string]bool{}

@@ -58,7 +58,8 @@ func (e *Evidence) SignedWord() string {
 
 // Prove finds the approvals of deliverables that count under a policy. An approval counts if the commit that recorded
 // it is signed with a key that may speak for the reviewer (plan.Policy.Vouches).
-func Prove(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, policy *gitstore.Policy) (*Evidence, error) {
+func Prove(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot,
+	policy *gitstore.Policy) (*Evidence, error) {
 	e := &Evidence{Snapshot: snap, whole: snap}
 	if len(policy.Keys) == 0 {
 		return e, nil

@@ -86,9 +86,9 @@ type Task struct {
 	DeliverableSpec     *DeliverableSpec `json:"deliverable_spec,omitempty" at:"ACTION"`
 	AcceptanceCriteria  []Criterion      `json:"acceptance_criteria,omitempty" at:"ACTION"`
 	Covers              []string         `json:"covers,omitempty" at:"ACTION"`         // ids of root criteria
-	DoneElsewhere       string           `json:"done_elsewhere,omitempty" at:"ACTION"` // the word for it where the plan is from
+	DoneElsewhere       string           `json:"done_elsewhere,omitempty" at:"ACTION"` // where the plan is from
 	Run                 string           `json:"run,omitempty" at:"ACTION"`            // command line of the exec agent
-	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"`            // overrides Config.TimeoutSeconds
+	TimeoutSeconds      int              `json:"timeout_seconds,omitempty"`            // else Config.TimeoutSeconds
 	// of a task that makes plans: the leaf that its plan replaces
 	SplitTargetTaskID TaskID `json:"split_target_task_id,omitempty" at:"planning"`
 	// or the GOAL that it puts tasks below, and what of the plan's workflow these are
@@ -107,7 +107,7 @@ type Task struct {
 	Quorum             int      `json:"quorum,omitempty" at:"CHECK"`
 	MinScore           int      `json:"min_score,omitempty" at:"CHECK"`
 	MaxRounds          int      `json:"max_rounds,omitempty" at:"CHECK"`   // rejected versions; 0: Config.MaxAttempts
-	OnExhausted        string   `json:"on_exhausted,omitempty" at:"CHECK"` // then: onExhaustedAccept, or a person is asked
+	OnExhausted        string   `json:"on_exhausted,omitempty" at:"CHECK"` // onExhaustedAccept, or a person is asked
 	Agree              *Agree   `json:"agree,omitempty" at:"CHECK"`
 	Rubric             *Rubric  `json:"rubric,omitempty" at:"CHECK"`
 

@@ -152,8 +152,8 @@ func hasText(list []any, v any) bool {
 	return ok && slices.ContainsFunc(list, func(have any) bool { return have == any(s) })
 }
 
-// FocusPaths are the paths of the repository that a task's context says it is about. A plan that came from elsewhere may
-// say anything there: what is no list of texts counts for nothing.
+// FocusPaths are the paths of the repository that a task's context says it is about. A plan that came from
+// elsewhere may say anything there: what is no list of texts counts for nothing.
 func FocusPaths(t *plan.Task) []string {
 	return slices.DeleteFunc(contextTexts(t, "focus_paths"), func(p string) bool { return strings.TrimSpace(p) == "" })
 }

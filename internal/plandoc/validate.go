@@ -69,7 +69,8 @@ func (v *validator) add(i int, code, field, text, expected, found, example strin
 
 // addUnknown notes that a field names no task of the plan. example has %s in the place of an id that was meant.
 func (v *validator) addUnknown(i int, code, field string, id plan.TaskID, expected, example string) {
-	v.add(i, code, field, "names a task that does not exist", expected, plain.Quote(string(id)), v.exampleID(id, example))
+	v.add(i, code, field, "names a task that does not exist", expected, plain.Quote(string(id)),
+		v.exampleID(id, example))
 }
 
 // checkLine refuses a text that can't stand on one line of a terminal.
@@ -180,7 +181,8 @@ func (v *validator) checkConfig() {
 	p := v.plan
 	v.checkLine(wholePlan, "title", p.Title, "one line of text", "title: Release dossier")
 	if p.PlanID != "" && !p.PlanID.Valid() {
-		v.add(wholePlan, "bad-id", "plan_id", "is not a plan id", "WFS- and a slug in lower case, at most 50 characters",
+		v.add(wholePlan, "bad-id", "plan_id", "is not a plan id",
+			"WFS- and a slug in lower case, at most 50 characters",
 			plain.Quote(string(p.PlanID)), "plan_id: "+string(plan.NewID(p.Title, 1)))
 	}
 	v.checkFloor(wholePlan, "config.min_score", v.limits.MinScore, v.floors.MinScore)
@@ -200,7 +202,8 @@ func (v *validator) checkConfig() {
 			strconv.Itoa(p.Config.MinScore), "min_score: 90")
 	}
 	if mode := p.Config.TaskDocument; mode != "" && mode != StrictTaskDocument {
-		v.add(wholePlan, "bad-value", "config.task_document", "is not a way to check", StrictTaskDocument+", or nothing",
+		v.add(wholePlan, "bad-value", "config.task_document", "is not a way to check",
+			StrictTaskDocument+", or nothing",
 			plain.Quote(mode), "task_document: strict")
 	}
 }

@@ -125,7 +125,8 @@ func (d documentRules) edges() {
 	if from, isText := inherited["from"].(string); isText && plan.TaskID(from).Valid() {
 		above := d.taskByID(plan.TaskID(from))
 		if above == nil {
-			d.addUnknown(d.i, "inherited-from", "context.inherited.from", plan.TaskID(from), "the id of a task above it",
+			d.addUnknown(d.i, "inherited-from", "context.inherited.from", plan.TaskID(from),
+				"the id of a task above it",
 				"from: "+string(t.ParentTaskID))
 		} else if !slices.Contains(ancestors(t, d.taskByID), above) {
 			d.addFinding("inherited-from", "context.inherited.from", "is no task above this one",

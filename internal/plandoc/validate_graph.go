@@ -159,8 +159,8 @@ func (v *validator) waitsFor(i int) []int {
 	return deps
 }
 
-// findLoops gives one loop for each part of the graph that has any. The walk keeps its own stack: a chain of ten thousand
-// tasks must not be ten thousand calls deep.
+// findLoops gives one loop for each part of the graph that has any. The walk keeps its own stack: a chain of
+// ten thousand tasks must not be ten thousand calls deep.
 func (v *validator) findLoops(next func(int) []int) (loops [][]int) {
 	const white, grey, black = 0, 1, 2
 	type frame struct {
@@ -236,7 +236,8 @@ func (v *validator) checkBindings() {
 			v.add(i, "check-binding", field, "the CHECK reviews nothing", "the id of an ACTION", "nothing",
 				"review_target_task_id: IMPL-1")
 		case target == nil:
-			v.addUnknown(i, "check-binding", field, t.ReviewTargetTaskID, "the id of an ACTION of this plan", field+": %s")
+			v.addUnknown(i, "check-binding", field, t.ReviewTargetTaskID,
+				"the id of an ACTION of this plan", field+": %s")
 		case target.NodeType != plan.Action:
 			v.add(i, "check-binding", field, "only an ACTION is reviewed", "the id of an ACTION",
 				fmt.Sprintf("%s, which is of type %s", target.TaskID, target.NodeType), "")

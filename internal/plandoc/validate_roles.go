@@ -34,7 +34,8 @@ func (v *validator) checkRoles() {
 			v.add(wholePlan, "bad-id", at, "the name stands for somebody else", "another name", plain.Quote(name), "")
 		}
 		if strings.TrimSpace(role.Text) == "" {
-			v.add(wholePlan, "no-text", at+".text", "the role says nothing", "what whoever takes it is told", "nothing", "")
+			v.add(wholePlan, "no-text", at+".text", "the role says nothing",
+				"what whoever takes it is told", "nothing", "")
 		}
 		if role.Agent != "" {
 			v.checkLine(wholePlan, at+".agent", role.Agent, "the name of an agent", "")
@@ -78,7 +79,8 @@ func (v *validator) checkFlow(i int, t *plan.Task) {
 			v.checkRoleName(i, fmt.Sprintf("decides.orders[%d]", j), role)
 		}
 		if first := slices.IndexFunc(v.plan.Tasks, func(t *plan.Task) bool { return t.Decides != nil }); first != i {
-			v.add(i, "two-deciders", "decides", "another task decides already; each would wait for the end of the other",
+			v.add(i, "two-deciders", "decides",
+				"another task decides already; each would wait for the end of the other",
 				"one task that decides", string(v.plan.Tasks[first].TaskID), "")
 		}
 		if t.Decides.Max < 1 {

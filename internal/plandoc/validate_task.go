@@ -269,7 +269,8 @@ func (v *validator) checkCriteria(i int, t *plan.Task) {
 	if n := len(t.AcceptanceCriteria); n > 0 && float64(musts) < v.floors.MustShare*float64(n) {
 		v.add(i, "looser-than-policy", "acceptance_criteria",
 			"has fewer MUST criteria than the repository's policy demands",
-			fmt.Sprintf("at least %.0f %%", 100*v.floors.MustShare), fmt.Sprintf("%d of %d", musts, n), "severity: MUST")
+			fmt.Sprintf("at least %.0f %%", 100*v.floors.MustShare), fmt.Sprintf("%d of %d", musts, n),
+			"severity: MUST")
 	}
 }
 

@@ -31,8 +31,8 @@ func load(files fs.FS, role contract.Role) (*template.Template, error) {
 	return parseTemplate(files, role)
 }
 
-// parseTemplate reads a role's template and the shared blocks, and checks both against Data, so that it finds a misspelt
-// field even if no data reaches it today. Errors begin with the file and the line.
+// parseTemplate reads a role's template and the shared blocks, and checks both against Data, so that it finds
+// a misspelt field even if no data reaches it today. Errors begin with the file and the line.
 func parseTemplate(files fs.FS, role contract.Role) (*template.Template, error) {
 	set := template.New("").Funcs(functions()).Option("missingkey=error")
 	var main *template.Template

@@ -137,7 +137,8 @@ func (r *reader) value(name string, v any, above string, level int) (any, error)
 	wrong := func(want string) (any, error) { return nil, fmt.Errorf("%s: expected %s", at, want) }
 	text, isText := v.(string)
 	switch name {
-	case "minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties", "minContains", "maxContains":
+	case "minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties",
+		"minContains", "maxContains":
 		n, ok := wholeNumber(v)
 		if !ok {
 			return wrong("a whole number, 0 or more")
