@@ -105,8 +105,8 @@ func (st style) printLines(w io.Writer, lines []plandoc.CommandLine) {
 	}
 }
 
-// askTrust asks whether the lines may run here, and then whether they may run code that nobody has reviewed, if the plan
-// has them judge changes. A no to the lines is errWaiting.
+// askTrust asks whether the lines may run here and, if the plan has them judge changes, whether they may run code that
+// nobody has reviewed. A no to the lines is errWaiting.
 func (e *env) askTrust(ctx context.Context, store *gitstore.Store, eng *engine.Engine, p *plan.Plan,
 	lines []plandoc.CommandLine) error {
 	if len(lines) > 0 {
@@ -136,7 +136,8 @@ func (e *env) askTrust(ctx context.Context, store *gitstore.Store, eng *engine.E
 // tellCode says what keeps the lines of a plan from judging its changes.
 func (p printer) tellCode(eng *engine.Engine, of *plan.Plan) {
 	if eng.Trust.NeedsCode(of) {
-		p.tell("the checks of its changes still wait: they run code that nobody has reviewed\nnext: git wf trust --code")
+		p.tell("the checks of its changes still wait: they run code that nobody has reviewed\n" +
+			"next: git wf trust --code")
 	}
 }
 

@@ -11,18 +11,19 @@ import (
 var (
 	devStatus = pattern.Compile(`(?mi)^\s*(?:[-*+]\s+)?[*_]*(?:status|状态)[*_]*\s*[:：][*_\s\x60]*(?:TODO|DOING` +
 		`|BLOCKED|DONE|VERIFIED)\b`)
-	devField = pattern.Compile(`(?i)^[*_]*(status|状态|acceptance(?: criteria)?|验收(?:标准)?|evidence|证据|depends(?: on)?` +
-		`|dependencies|依赖|estimate|估算|effort|deliverables?|files|交付物)[*_]*\s*[:：]\s*[*_]*\s*(.*)$`)
+	devField = pattern.Compile(`(?i)^[*_]*(status|状态|acceptance(?: criteria)?|验收(?:标准)?|evidence|证据` +
+		`|depends(?: on)?|dependencies|依赖|estimate|估算|effort|deliverables?|files|交付物)[*_]*\s*[:：]\s*[*_]*\s*(.*)$`)
 	devTask = pattern.Compile(`^[*_]*(?:[A-Z]+[0-9]+(?:[-.][A-Z]?[0-9]+)*|(?i:task|任务)\s*[A-Za-z]?[\d.-]+)` +
 		`[*_]*\s*[:：—–-]`)
-	devBlock = pattern.Compile(`(?m)^(?:#{1,6} )?[*_]*(?:[A-Z]+-?[0-9]+(?:[-.][A-Z]?[0-9]+)*[*_]*\s*[:：—–-]|(?i:task` +
-		`|任务)\s*[A-Za-z]?[\d.-]+)|(?i:^\W*(?:acceptance(?: criteria)?|验收(?:标准)?)[*_]*\s*[:：])`)
+	devBlock = pattern.Compile(`(?m)^(?:#{1,6} )?[*_]*(?:[A-Z]+-?[0-9]+(?:[-.][A-Z]?[0-9]+)*[*_]*\s*[:：—–-]` +
+		`|(?i:task|任务)\s*[A-Za-z]?[\d.-]+)|(?i:^\W*(?:acceptance(?: criteria)?|验收(?:标准)?)[*_]*\s*[:：])`)
 	devID = pattern.Compile(`^(?i:milestone|phase|task|stage|里程碑|阶段` +
 		`|任务)?\s*#?((?:[A-Za-z]+-?)*[0-9]+(?:[.-][A-Za-z]*-?[0-9]+)*)?\s*[:：.)—–-]*\s*(.*)$`)
 	devRef   = pattern.Compile(`(?:[A-Za-z]+-?)*[0-9]+(?:[.-][A-Za-z]*-?[0-9]+)*`)
 	devWords = map[string]string{"状态": "status", "验收": "acceptance", "验收标准": "acceptance",
-		"acceptance criteria": "acceptance", "depends": "depends on", "dependencies": "depends on", "依赖": "depends on",
-		"估算": "estimate", "effort": "estimate", "deliverable": "files", "deliverables": "files", "交付物": "files"}
+		"acceptance criteria": "acceptance", "depends": "depends on", "dependencies": "depends on",
+		"依赖": "depends on", "估算": "estimate", "effort": "estimate", "deliverable": "files",
+		"deliverables": "files", "交付物": "files"}
 )
 
 // isDevStage reports whether a heading is a stage of the task that it stands below: tests, implementation, review.

@@ -17,8 +17,9 @@ var (
 	phaseNo  = pattern.Compile(`(?i)^phase\s+([0-9]+(?:\.[0-9]+)?)\b`)
 	waitsFor = pattern.Compile(`(?i)\b(?:depends on|requires|after|blocked by)\b[:\s]*((?:T[0-9]{3,}(?:\s*(?:,` +
 		`|and|&)\s*)?)+)`)
-	taskRef    = pattern.Compile(`T[0-9]{3,}`)
-	listTitle  = pattern.Compile(`(?i)^(?:(?:implementation )?tasks?(?: list)?|implementation plan)\s*(?:[:：—–-]\s*|$)`)
+	taskRef   = pattern.Compile(`T[0-9]{3,}`)
+	listTitle = pattern.Compile(`(?i)^(?:(?:implementation )?tasks?(?: list)?|implementation plan)\s*` +
+		`(?:[:：—–-]\s*|$)`)
 	wanted     = pattern.Compile(`(?im)^\s*(?:[-*+]\s+)?\**(?:independent test|checkpoint)\**\s*[:：]\**\s*(.+)$`)
 	storyHead  = pattern.Compile(`(?i)user stor|\bUS[0-9]+\b`)
 	groundHead = pattern.Compile(`(?i)setup|foundation|prerequisite|blocking|infrastructure`)
