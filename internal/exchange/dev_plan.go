@@ -12,7 +12,8 @@ var (
 	devStatus = pattern.Compile(`(?mi)^\s*(?:[-*+]\s+)?[*_]*(?:status|状态)[*_]*\s*[:：][*_\s\x60]*(?:TODO|DOING` +
 		`|BLOCKED|DONE|VERIFIED)\b`)
 	devField = pattern.Compile(`(?i)^[*_]*(status|状态|acceptance(?: criteria)?|验收(?:标准)?|evidence|证据` +
-		`|depends(?: on)?|dependencies|依赖|estimate|估算|effort|deliverables?|files|交付物)[*_]*\s*[:：]\s*[*_]*\s*(.*)$`)
+		`|depends(?: on)?|dependencies|依赖|estimate|估算|effort|deliverables?|files|交付物)` +
+		`[*_]*\s*[:：]\s*[*_]*\s*(.*)$`)
 	devTask = pattern.Compile(`^[*_]*(?:[A-Z]+[0-9]+(?:[-.][A-Z]?[0-9]+)*|(?i:task|任务)\s*[A-Za-z]?[\d.-]+)` +
 		`[*_]*\s*[:：—–-]`)
 	devBlock = pattern.Compile(`(?m)^(?:#{1,6} )?[*_]*(?:[A-Z]+-?[0-9]+(?:[-.][A-Z]?[0-9]+)*[*_]*\s*[:：—–-]` +
