@@ -36,9 +36,17 @@ type Landed struct {
 	After  plan.OID       `json:"after"`
 	Remote string         `json:"remote,omitempty"` // that was pushed to
 	Tasks  []plan.Landing `json:"tasks"`            // in the order of landing, without those that were there already
+	Kept   []KeptBack     `json:"kept_back,omitempty"`
 
 	GivenUp []string `json:"given_up,omitempty"` // lines of what has landed that need not pass any more, and why
 	NotRun  []string `json:"not_run,omitempty"`  // lines of what has landed that are too many
+}
+
+// KeptBack is an approved version that may not leave the plan, and why.
+type KeptBack struct {
+	TaskID     plan.TaskID `json:"task_id"`
+	ArtifactID string      `json:"artifact_id"`
+	Reason     string      `json:"reason"`
 }
 
 // mostRounds is how often landing begins again because somebody else moved the branch.
@@ -265,7 +273,13 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 	var queue []arrival
 	for _, id := range s.Changes() {
 		t := s.Tasks[id]
-		if !s.Delivers(id, t.Approved) {
+		if why := s.KeptBack(id, t.Approved); why != "" {
+			if version := plan.VersionID(t.Approved); t.Approved > 0 && l.there[id].Version != version {
+				l.held[id] = why // what is built on it stays, too
+				if slices.Contains(wanted, id) {
+					l.Kept = append(l.Kept, KeptBack{id, version, why})
+				}
+			}
 			continue
 		}
 		a, err := export.ReadArtifact(ctx, e.Store, l.snap, id, t.Approved)
@@ -289,6 +303,10 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 			queue = append(queue, c)
 			approved++
 		}
+	}
+	if approved == 0 && len(l.Kept) > 0 {
+		k := l.Kept[0]
+		return nil, fault.Refused("git wf show "+string(k.TaskID), "%s: %s %s", k.TaskID, k.ArtifactID, k.Reason)
 	}
 	if approved == 0 {
 		return nil, fault.Refused("git wf status", "%s: no change of it is approved", l.snap.ID)

@@ -91,7 +91,7 @@ func (w *Workflow) Choices() []*Inputs {
 // choices is Choices, with how many combinations there are in all, up to a million.
 func (w *Workflow) choices() (some []*Inputs, n int) {
 	some, n = []*Inputs{{
-		SchemaVersion: 1, Sentence: "A sentence that says what is wanted", Params: map[string]any{},
+		SchemaVersion: w.renders(), Sentence: "A sentence that says what is wanted", Params: map[string]any{},
 		Facts: map[string]bool{},
 	}}, 1
 	vary := func(values []any, set func(*Inputs, any)) {

@@ -54,11 +54,20 @@ type score struct {
 
 // Inputs are all that a rendering depends on besides the files: the content of params.json.
 type Inputs struct {
-	SchemaVersion int             `json:"schema_version"` // 1
+	SchemaVersion int             `json:"schema_version"` // of what a rendering says: 2 has deliver_accepted
 	Sentence      string          `json:"sentence"`
 	Params        map[string]any  `json:"params"`
 	Facts         map[string]bool `json:"facts"`
 	Score         int             `json:"score"`
+}
+
+// renders is the schema version of the inputs of a new plan. Plans that were made before version 2 stay as they were
+// rendered; a program that knows only version 1 reads those that need nothing else.
+func (w *Workflow) renders() int {
+	if w.DeliverAccepted() {
+		return 2
+	}
+	return 1
 }
 
 // ParseInputs reads params.json. It is strict: what it does not know could change what the plan means.
@@ -73,8 +82,8 @@ func ParseInputs(data []byte) (*Inputs, error) {
 	if err := d.Decode(in); err != nil {
 		return nil, fmt.Errorf("params.json: %s", plain.Line(err.Error()))
 	}
-	if in.SchemaVersion != 1 {
-		return nil, fmt.Errorf("params.json has schema_version %d, this program knows 1: use a newer git-wf",
+	if in.SchemaVersion != 1 && in.SchemaVersion != 2 {
+		return nil, fmt.Errorf("params.json has schema_version %d, this program knows 1 and 2: use a newer git-wf",
 			in.SchemaVersion)
 	}
 	if n := root.Child("params"); n != nil {
@@ -259,7 +268,7 @@ func (p Param) example() string {
 // fails with plan.Findings, all at once: a value that a param can't have, a name that no param has, a param without a
 // value. Names that nothing was given for may be asked for: see Missing.
 func (w *Workflow) Inputs(sentence string, facts map[string]bool, set map[string]string) (*Inputs, error) {
-	in := &Inputs{SchemaVersion: 1, Sentence: sentence, Params: map[string]any{}, Facts: map[string]bool{}}
+	in := &Inputs{SchemaVersion: w.renders(), Sentence: sentence, Params: map[string]any{}, Facts: map[string]bool{}}
 	for _, f := range w.facts {
 		in.Facts[f.Name] = facts[f.Name]
 	}

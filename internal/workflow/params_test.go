@@ -87,7 +87,7 @@ func TestParseInputs(t *testing.T) {
 	if diff := cmp.Diff(in, back); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	for _, bad := range []string{`{}`, `{"schema_version": 2}`, `{"schema_version": 1, "more": 1}`, `[]`, `{"schema_version": 1, "schema_version": 1}`, ``} {
+	for _, bad := range []string{`{}`, `{"schema_version": 3}`, `{"schema_version": 1, "more": 1}`, `[]`, `{"schema_version": 1, "schema_version": 1}`, ``} {
 		if in, err := ParseInputs([]byte(bad)); err == nil {
 			t.Errorf("%s is read as %+v", bad, in)
 		}

@@ -288,6 +288,7 @@ func (x *expander) root(root *plan.Task) {
 			final.Mode, final.AssembleTaskID = plan.Assemble, i.id
 		}
 	}
+	final.DeliverAccepted = x.in.SchemaVersion > 1 && x.w.DeliverAccepted()
 	root.FinalDeliverableSpec = final
 }
 
