@@ -61,6 +61,7 @@ type expander struct {
 type read struct {
 	*node
 	source, file, at string
+	goal             *inst
 }
 
 // same reports whether two loops read one list.
@@ -224,7 +225,11 @@ func (x *expander) named(i *inst, id plan.TaskID, field string) {
 	if x.mode != asFar && !id.Valid() && free(i.node.id) {
 		id, i.id = spare, spare // values of samples need not be ids
 	}
-	if !id.Valid() {
+	if id.Reserved() && x.in.strict() {
+		x.find(i.node, "bad-id", field, "is an id of git wf's own tasks", "another word before the number",
+			plain.Quote(string(id)), field+": DEV-1")
+		i.id = spare
+	} else if !id.Valid() {
 		x.find(i.node, "bad-id", field, "is not a task's id", "upper-case words with hyphens, then numbers with dots",
 			plain.Quote(string(id)), field+": DEV-1")
 		i.id = spare // so that one wrong id does not hide what is wrong elsewhere

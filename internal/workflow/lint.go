@@ -91,7 +91,7 @@ func (w *Workflow) Choices() []*Inputs {
 // choices is Choices, with how many combinations there are in all, up to a million.
 func (w *Workflow) choices() (some []*Inputs, n int) {
 	some, n = []*Inputs{{
-		SchemaVersion: w.renders(), Sentence: "A sentence that says what is wanted", Params: map[string]any{},
+		SchemaVersion: inputsVersion, Sentence: "A sentence that says what is wanted", Params: map[string]any{},
 		Facts: map[string]bool{},
 	}}, 1
 	vary := func(values []any, set func(*Inputs, any)) {
@@ -178,6 +178,7 @@ func (l *linter) renderings(in *Inputs) {
 	p := l.judge(whole, false)
 	l.covered(whole, p)
 	l.together(whole, p)
+	l.circles(whole, p)
 	most := l.w.expand(in, utmost, nil)
 	p = most.plan()
 	for _, f := range most.fs {
@@ -326,6 +327,24 @@ func (l *linter) together(x *expander, p *plan.Plan) {
 						"needs: only what both judge")
 				}
 			})
+		}
+	}
+}
+
+// circles finds a list that comes from a task which waits for what is made of the list.
+func (l *linter) circles(x *expander, p *plan.Plan) {
+	g := newGraph(p)
+	for _, r := range x.reads {
+		made := g.leafs[r.goal.id]
+		for _, source := range g.leafs[plan.TaskID(r.source)] {
+			waits := slices.Contains(made, source)
+			g.above[source].each(func(k int) { waits = waits || slices.Contains(made, k) })
+			if waits {
+				l.node(r.node, "cycle", "each.of", "the list comes from a task that waits for what is made of it",
+					"no need of "+r.source+" that leads to "+string(r.goal.id),
+					fmt.Sprintf("%s -> %s -> %s", r.goal.id, r.source, r.goal.id),
+					"needs: only what is there before "+string(r.goal.id))
+			}
 		}
 	}
 }

@@ -212,7 +212,7 @@ func (l *linter) nodes(nodes []*node, around *names) {
 			l.use(n)
 			in = &names{up: in, wall: true}
 		case !n.group():
-			l.task(n)
+			l.task(n, in)
 		}
 		l.nodes(n.kids, in)
 	}
@@ -475,7 +475,7 @@ func (l *linter) use(n *node) {
 }
 
 // task checks the names in a task.
-func (l *linter) task(n *node) {
+func (l *linter) task(n *node, in *names) {
 	var is []string
 	for _, key := range []string{"make", "change", "judges", "decides"} {
 		if n.raw.Child(key) != nil {
@@ -488,19 +488,19 @@ func (l *linter) task(n *node) {
 	}
 	roles := sorted(l.w.roles)
 	if role := n.raw.Child("role"); role != nil {
-		l.name(n, "role", role, roles, "role")
+		l.name(n, in, "role", role, roles, "role")
 	}
 	if d := n.raw.Child("decides"); d != nil {
 		for i := range d.Child("orders").Kids {
-			l.name(n, fmt.Sprintf("decides.orders[%d]", i), &d.Child("orders").Kids[i], roles, "role")
+			l.name(n, in, fmt.Sprintf("decides.orders[%d]", i), &d.Child("orders").Kids[i], roles, "role")
 		}
 		l.limit(n, d.Child("max"), "decides.max")
 	}
 	if j := n.raw.Child("judges"); j != nil && j.Child("rubric") != nil {
-		l.name(n, "judges.rubric", j.Child("rubric"), sorted(l.w.rubrics), "rubric")
+		l.name(n, in, "judges.rubric", j.Child("rubric"), sorted(l.w.rubrics), "rubric")
 	}
-	l.schemas(n)
-	l.review(n, roles)
+	l.schemas(n, in)
+	l.review(n, in, roles)
 	if list := n.raw.Child("criteria"); list != nil {
 		for i := range list.Kids {
 			if run := list.Kids[i].Child("run"); run != nil && outDir.Get().MatchString(run.Text) {
@@ -516,17 +516,41 @@ func (l *linter) task(n *node) {
 // outDir is where a task's own command writes. The commands of criteria have none.
 var outDir = pattern.Compile(`\$(?:WF_OUT\b|\{WF_OUT\})`)
 
-// name checks that a name is one of those that there are. What a reference brings in is checked when it is known.
-func (l *linter) name(n *node, field string, raw *document.Node, there []string, kind string) {
-	if strings.Contains(raw.Text, "{{") || slices.Contains(there, raw.Text) {
-		return
+// name checks that a name is one of those that there are. What a reference brings in is checked when it is known; of an
+// item's field, the values that its schema lists.
+func (l *linter) name(n *node, in *names, field string, raw *document.Node, there []string, kind string) {
+	for _, name := range in.values(raw.Text) {
+		if !slices.Contains(there, name) {
+			l.node(n, "unknown-name", field, "names no "+kind, listed("one of ", there), plain.Quote(name),
+				cmp.Or(guess(name, there), fmt.Sprintf("%ss: {%s: ...}, at the top of the file", kind, name)))
+		}
 	}
-	l.node(n, "unknown-name", field, "names no "+kind, listed("one of ", there), plain.Quote(raw.Text),
-		cmp.Or(guess(raw.Text, there), fmt.Sprintf("%ss: {%s: ...}, at the top of the file", kind, raw.Text)))
+}
+
+// values are those that a text comes to, as far as they are known before there are items.
+func (s *names) values(text string) (all []string) {
+	if !strings.Contains(text, "{{") {
+		return []string{text}
+	}
+	name, path, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(text, "{{"), "}}"), ".")
+	at := s.seen(name)
+	if at == nil || at.item == nil {
+		return nil
+	}
+	field := at.item.At(strings.Split(path, ".")).Deref()
+	if field != nil && field.Items != nil {
+		field = field.Items.Deref()
+	}
+	if field != nil {
+		for _, v := range field.Enum {
+			all = append(all, fmt.Sprint(v))
+		}
+	}
+	return all
 }
 
 // schemas checks the schemas that a task's files keep.
-func (l *linter) schemas(n *node) {
+func (l *linter) schemas(n *node, in *names) {
 	named := n.raw.Child("schema")
 	if named == nil {
 		return
@@ -544,7 +568,7 @@ func (l *linter) schemas(n *node) {
 			l.node(n, "unknown-name", "schema", "is no file that the task makes",
 				listed("one of ", n.makes()), plain.Quote(e.Key), guess(e.Key, n.makes()))
 		}
-		l.name(n, "schema", e, sorted(l.w.schemas), "schema")
+		l.name(n, in, "schema", e, sorted(l.w.schemas), "schema")
 		if s := l.w.parsed(e.Text); s != nil && !measured {
 			if field := onlyGood(s, "", 0); field != "" {
 				l.node(n, "result-not-measured", "schema", "only a good result keeps the schema, and nothing "+
@@ -584,22 +608,26 @@ func onlyGood(s *schema.Schema, path string, depth int) string {
 }
 
 // review checks the seats, and that a panel can agree.
-func (l *linter) review(n *node, roles []string) {
+func (l *linter) review(n *node, in *names, roles []string) {
 	r := n.raw.Child("review")
 	if r == nil {
 		return
 	}
 	if rubric := r.Child("rubric"); rubric != nil {
-		l.name(n, "review.rubric", rubric, sorted(l.w.rubrics), "rubric")
+		l.name(n, in, "review.rubric", rubric, sorted(l.w.rubrics), "rubric")
 	}
 	seats := map[string]bool{}
 	if by := r.Child("by"); by != nil {
 		for i, name := range by.Kids {
 			seats[name.Text] = true
+			field := fmt.Sprintf("review.by[%d]", i)
+			if strings.Contains(name.Text, "{{") {
+				l.name(n, in, field, &name, append(roles, plan.ReviewerPerson, plan.ReviewerChecks), "role")
+			}
 			// Who is no role is an agent or a person; one letter beside a role is neither.
 			if near := guess(name.Text, roles); near != "" && !slices.Contains(roles, name.Text) &&
 				slip(near, name.Text) {
-				l.node(n, "unknown-name", fmt.Sprintf("review.by[%d]", i), "names no role", listed("one of ", roles),
+				l.node(n, "unknown-name", field, "names no role", listed("one of ", roles),
 					plain.Quote(name.Text), near)
 			}
 		}

@@ -185,7 +185,7 @@ func (x *expander) eachOf(n *node, e *env, parent *inst, on, fresh bool) []*inst
 	if on {
 		source, file, list := x.value(n, n.loop.raw.Child("of"), e), x.value(n, n.loop.raw.Child("file"), e),
 			x.value(n, n.loop.raw.Child("at"), e)
-		x.reads = append(x.reads, read{n, source.Text, file.Text, list.Text})
+		x.reads = append(x.reads, read{n, source.Text, file.Text, list.Text, goal})
 	}
 	switch {
 	case here:

@@ -116,7 +116,7 @@ func (x *expander) resolve(n *node, from *inst, field string) (out wanted) {
 			}
 		}
 		for _, name := range names {
-			for _, i := range x.named1(n, from, name, field) {
+			for _, i := range x.named1(n, from, name, field, from.env.ofItem(raw.Text)) {
 				if !slices.Contains(out.insts, i) {
 					out.insts, out.ids = append(out.insts, i), append(out.ids, i.id)
 				}
@@ -135,8 +135,8 @@ func (e *env) ofItem(text string) bool {
 	})
 }
 
-// named1 finds what one name stands for.
-func (x *expander) named1(n *node, from *inst, name, field string) (found []*inst) {
+// named1 finds what one name stands for. One that an item brings has to be there: it is data, and may be wrong.
+func (x *expander) named1(n *node, from *inst, name, field string, ofItem bool) (found []*inst) {
 	prefix, wild := strings.CutSuffix(name, "*")
 	if !wild {
 		if i := x.ids[plan.TaskID(name)]; i != nil && i.node != nil {
@@ -171,7 +171,7 @@ func (x *expander) named1(n *node, from *inst, name, field string) (found []*ins
 			}
 		})
 	}
-	if !known {
+	if !known && !(ofItem && x.in.strict()) {
 		known = x.w.hasID(prefix, wild)
 	}
 	if !known {

@@ -54,21 +54,19 @@ type score struct {
 
 // Inputs are all that a rendering depends on besides the files: the content of params.json.
 type Inputs struct {
-	SchemaVersion int             `json:"schema_version"` // of what a rendering says: 2 has deliver_accepted
+	SchemaVersion int             `json:"schema_version"` // 1 or 2: by which rules it is rendered
 	Sentence      string          `json:"sentence"`
 	Params        map[string]any  `json:"params"`
 	Facts         map[string]bool `json:"facts"`
 	Score         int             `json:"score"`
 }
 
-// renders is the schema version of the inputs of a new plan. Plans that were made before version 2 stay as they were
-// rendered; a program that knows only version 1 reads those that need nothing else.
-func (w *Workflow) renders() int {
-	if w.DeliverAccepted() {
-		return 2
-	}
-	return 1
-}
+// inputsVersion is that of a new plan. By version 1, which older plans were rendered by and stay so, a reference to
+// nothing could be left out.
+const inputsVersion = 2
+
+// strict reports whether the rules of version 2 hold.
+func (in *Inputs) strict() bool { return in.SchemaVersion > 1 }
 
 // ParseInputs reads params.json. It is strict: what it does not know could change what the plan means.
 func ParseInputs(data []byte) (*Inputs, error) {
@@ -82,9 +80,9 @@ func ParseInputs(data []byte) (*Inputs, error) {
 	if err := d.Decode(in); err != nil {
 		return nil, fmt.Errorf("params.json: %s", plain.Line(err.Error()))
 	}
-	if in.SchemaVersion != 1 && in.SchemaVersion != 2 {
-		return nil, fmt.Errorf("params.json has schema_version %d, this program knows 1 and 2: use a newer git-wf",
-			in.SchemaVersion)
+	if in.SchemaVersion < 1 || in.SchemaVersion > inputsVersion {
+		return nil, fmt.Errorf("params.json has schema_version %d, this program knows 1 to %d: use a newer git-wf",
+			in.SchemaVersion, inputsVersion)
 	}
 	if n := root.Child("params"); n != nil {
 		in.Params, _ = n.Value(document.Exact).(map[string]any) // with whole numbers as int64
@@ -268,7 +266,7 @@ func (p Param) example() string {
 // fails with plan.Findings, all at once: a value that a param can't have, a name that no param has, a param without a
 // value. Names that nothing was given for may be asked for: see Missing.
 func (w *Workflow) Inputs(sentence string, facts map[string]bool, set map[string]string) (*Inputs, error) {
-	in := &Inputs{SchemaVersion: w.renders(), Sentence: sentence, Params: map[string]any{}, Facts: map[string]bool{}}
+	in := &Inputs{SchemaVersion: inputsVersion, Sentence: sentence, Params: map[string]any{}, Facts: map[string]bool{}}
 	for _, f := range w.facts {
 		in.Facts[f.Name] = facts[f.Name]
 	}

@@ -284,7 +284,7 @@ func (x *expander) root(root *plan.Task) {
 	from := &inst{node: top, env: e}
 	final := &plan.FinalDeliverableSpec{Mode: plan.PassThrough, IncludeChildren: x.resolve(top, from, "deliver").ids}
 	if a := top.raw.Child("assemble"); a != nil {
-		for _, i := range x.named1(top, from, a.Text, "assemble") {
+		for _, i := range x.named1(top, from, a.Text, "assemble", false) {
 			final.Mode, final.AssembleTaskID = plan.Assemble, i.id
 		}
 	}
@@ -368,8 +368,36 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 		}
 	}
 	t.DeliverableSpec = d.spec()
+	x.names(i, &d)
 	x.criteria(i, t, &d)
 	return []*plan.Task{t, x.check(t, &d)}
+}
+
+// names finds roles and rubrics that a reference has brought in and that nobody has declared. Lint knows the others,
+// and what an item could bring.
+func (x *expander) names(i *inst, d *taskDoc) {
+	if !x.in.strict() || x.mode != asFar {
+		return
+	}
+	check := func(field string, raw *document.Node, name string, there []string) {
+		if raw != nil && raw.Text != name && name != "" && !slices.Contains(there, name) {
+			x.find(i.node, "unknown-name", field, "a reference brings in a name that nothing has",
+				listed("one of ", there), plain.Quote(name), plandoc.Nearest(name, there))
+		}
+	}
+	roles, rubrics := sorted(x.w.roles), sorted(x.w.rubrics)
+	review := i.raw.Child("review")
+	check("role", i.raw.Child("role"), d.Role, roles)
+	check("review.rubric", review.Child("rubric"), d.Review.Rubric, rubrics)
+	if d.Judges != nil {
+		check("judges.rubric", i.raw.Child("judges").Child("rubric"), d.Judges.Rubric, rubrics)
+	}
+	for _, name := range d.Review.By {
+		by := review.Child("by")
+		if !slices.ContainsFunc(by.Kids, func(k document.Node) bool { return k.Text == name }) {
+			check("review.by", by, name, append(roles, plan.ReviewerPerson, plan.ReviewerChecks))
+		}
+	}
 }
 
 func (d *taskDoc) spec() *plan.DeliverableSpec {

@@ -286,3 +286,26 @@ func TestReadContent(t *testing.T) {
 		}
 	}
 }
+
+// What an item of an approved file says of other tasks has to be there: by version 1 of the inputs it was dropped.
+func TestItemNeedsNobody(t *testing.T) {
+	w := loaded(t, small(listSchema, "  - {id: LIST-1, title: List, make: list.json, schema: list}\n"+
+		`  - {group: G-1, title: G, each: {of: LIST-1, file: list.json, at: /parts, as: t, max: 2}, tasks: [`+
+		`{id: "A-{{t.n}}", title: "{{t.title}}", needs: ["A-{{t.lane}}"], make: a.md, criteria: [{id: A1, statement: it has 1 line}]}]}`))
+	in := inputs(t, w, nil)
+	r, err := w.Render(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := r.Fills[0].Fill
+	content := []byte(`{"parts": [{"title": "a", "lane": "2"}, {"title": "b", "lane": "9"}]}`)
+	var fs plan.Findings
+	if r, err = w.RenderFill(in, fill, content); !errors.As(err, &fs) || !fs.Has("unknown-name") ||
+		!strings.Contains(err.Error(), `"A-9"`) {
+		t.Errorf("got %v %v", r, err)
+	}
+	in.SchemaVersion = 1
+	if _, err := w.RenderFill(in, fill, content); err != nil {
+		t.Errorf("a plan that was made by version 1 can't go on: %v", err)
+	}
+}
