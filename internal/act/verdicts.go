@@ -200,6 +200,18 @@ func (j Judging) Findings(v Verdicts) []string {
 	return found
 }
 
+// Unanswered says whom an investigation leaves out although there is a version to judge. That would be no answer to who
+// is at fault, and yet settle the question. Older plans have such acts, so only new verdicts are held against it.
+func (j Judging) Unanswered(v Verdicts) (found []string) {
+	for _, x := range v.Excluded {
+		if t := j.State.Tasks[x.TaskID]; v.Mode == modeInvestigate && t != nil && t.Status == plan.StatusDone {
+			found = append(found, fmt.Sprintf("%s: is left out of an investigation, but %s is approved: say of it "+
+				"whether it is at fault", x.TaskID, plan.VersionID(t.Approved)))
+		}
+	}
+	return found
+}
+
 // verdictFindings says what is wrong with one verdict.
 func (j Judging) verdictFindings(v Verdicts, x Verdict) (found []string) {
 	add := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }

@@ -111,6 +111,21 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// An investigation that leaves out what it could judge is no answer.
+func TestUnanswered(t *testing.T) {
+	test := one("TEST-1", "v1", "APPROVED", "")
+	for mode, want := range map[string]string{
+		"investigate": "DEV-1: is left out of an investigation, but v1 is approved: say of it whether it is at fault",
+		"partial":     "",
+	} {
+		v, broken := ReadVerdicts([]byte(strings.Replace(verdictsOf(mode, test), `"summary"`,
+			`"excluded": [{"task_id": "DEV-1", "reason": "x"}], "summary"`, 1)))
+		if got := strings.Join(append(broken, judged(t, nil).Unanswered(v)...), "; "); got != want {
+			t.Errorf("%s: found %q, want %q", mode, got, want)
+		}
+	}
+}
+
 // TestOutcome shows who gets a review: not whose test is at fault, and with the request the user is asked.
 func TestOutcome(t *testing.T) {
 	change := `"suggestions": [{"priority": "HIGH", "text": "more"}],`

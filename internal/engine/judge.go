@@ -21,7 +21,7 @@ import (
 func (e *Engine) reviewVerdicts(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	findings := func(h *hold, made plan.Artifact) ([]string, bool, error) {
 		v, err := export.ReadVerdicts(ctx, e.Store, h.snap, made)
-		return v.Findings(h.state), len(h.state.Outdated(t.TaskID, h.task.Active)) > 0, err
+		return append(v.Findings(h.state), v.Unanswered()...), len(h.state.Outdated(t.TaskID, h.task.Active)) > 0, err
 	}
 	return e.reviewAct(ctx, id, t, plan.ReviewerVerdicts, findings)
 }

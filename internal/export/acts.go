@@ -28,6 +28,9 @@ func (v Verdicts) Findings(s *plan.State) []string {
 	return v.judging.Findings(v.Verdicts)
 }
 
+// Unanswered says which tasks the verdicts of an investigation say nothing of, though they could.
+func (v Verdicts) Unanswered() []string { return v.judging.Unanswered(v.Verdicts) }
+
 // Outcome is what the verdicts do in a state: the reviews, and what the user is asked. It fails if they can't take
 // effect.
 func (v Verdicts) Outcome(s *plan.State, at time.Time) ([]plan.Review, []plan.Question, error) {
