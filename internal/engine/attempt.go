@@ -377,6 +377,17 @@ func (e *Engine) asked(ctx context.Context, snap *gitstore.Snapshot, id plan.Tas
 	return nil, nil
 }
 
+// goOn and stop are the options of what the engine itself asks. Whoever answers with stop pauses the plan.
+const goOn = "go-on"
+
+var stop = plan.Option{OptionID: "stop", Description: "Pause the plan; git wf resume goes on with it"}
+
+// ownQuestion is a question of the engine's own.
+func ownQuestion(name, text, goesOn string) plan.Question {
+	return plan.Question{Name: name, Kind: plan.AskChoice, Question: text, RecommendedOptionID: goOn,
+		Options: []plan.Option{{OptionID: goOn, Description: goesOn}, stop}}
+}
+
 // fail records an attempt without a result.
 func (e *Engine) fail(ctx context.Context, h *hold, res agent.Result) error {
 	if err := e.scratch.hasRoom(); err != nil {

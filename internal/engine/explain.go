@@ -136,6 +136,10 @@ func (x *explainer) wait(t *plan.TaskState) Wait {
 	if c.next == "" {
 		return w
 	}
+	text := c.Text
+	if len(w.Questions) > 0 {
+		text = "it asks something" // which is said where it does
+	}
 	w.Spent, w.Questions, w.Missing = "", nil, nil
 	for next := c.next; next != "" && !slices.Contains(w.Chain, next); next = x.cause(next).next {
 		if w.Chain = append(w.Chain, next); len(w.Chain) == mostChain && c.end != next {
@@ -143,7 +147,7 @@ func (x *explainer) wait(t *plan.TaskState) Wait {
 			break
 		}
 	}
-	w.Text = "waits for " + chainText(w.Chain) + ": " + c.Text
+	w.Text = "waits for " + chainText(w.Chain) + ": " + text
 	return w
 }
 

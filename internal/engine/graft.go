@@ -224,7 +224,7 @@ func (e *Engine) renderNext(ctx context.Context, h *hold) error {
 		if q, err := e.asked(h.work, h.snap, t.TaskID, askedRounds); err != nil {
 			return err
 		} else if q == nil {
-			need := plan.Question{Name: askedRounds, Kind: plan.AskText, Question: made.Ask}
+			need := ownQuestion(askedRounds, made.Ask, "What there is goes on as it is")
 			return e.needs(ctx, h, agent.Result{Kind: agent.NeedsInput, Message: made.Ask,
 				Needs: []plan.Question{need}})
 		}

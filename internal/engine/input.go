@@ -95,6 +95,15 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 		r.Person); err != nil {
 		return nil, hinted(err, fmt.Sprintf("git wf answer %s --question q%d --file FILE", r.Task, r.Number))
 	}
+	if r.Option == stop.OptionID && slices.Contains(ev.Question.Options, stop) {
+		// First, so that nothing goes on where this is killed between the two.
+		why := plan.Decision{By: r.Person.Name, CreatedAt: plan.Second(e.Now()),
+			Reason: fmt.Sprintf("%s q%d: %s", r.Task, r.Number, stop.OptionID)}
+		if _, err := e.append(ctx, id, plan.Pause{Decision: why, Author: r.Person}, nil, nil); err != nil &&
+			snap.State().SessionStatus() != plan.SessionPaused {
+			return nil, err
+		}
+	}
 	done, err := e.append(ctx, id, ev, nil, batch)
 	var wrong *plan.AnswerError
 	if errors.As(err, &wrong) {

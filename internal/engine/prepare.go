@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task 
 	for _, q := range all {
 		for _, s := range plandoc.Steps(task) {
 			if q.Name == stepQuestion(s.Name) {
-				answers[s.Name] = q.Answer.Text
+				answers[s.Name] = cmp.Or(q.Answer.Text, q.Answer.OptionID)
 			}
 		}
 	}
@@ -176,11 +177,8 @@ func (e *Engine) unprepared(ctx context.Context, h *hold, out prepare.Outcome) e
 		return e.fail(ctx, h, res)
 	}
 	res.Kind = agent.NeedsInput
-	res.Needs = []plan.Question{{
-		Name: stepQuestion(s.Name), Kind: plan.AskText,
-		Question: message + "\nMend what it needs, and answer; the step is tried again. If it fails again, your " +
-			"answer is taken as its result.",
-	}}
+	res.Needs = []plan.Question{ownQuestion(stepQuestion(s.Name), message, "What it needs is there: try the step "+
+		"again. If it fails again, the text beside this answer is taken as its result")}
 	return e.needs(ctx, h, res)
 }
 
