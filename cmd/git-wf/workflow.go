@@ -203,10 +203,15 @@ func (e *env) workflowLint(c *cli.Context, store *gitstore.Store) error {
 	if err := e.out(all, func(io.Writer) {}); err != nil {
 		return err
 	}
-	if len(all) > 0 {
-		return fault.Usage("git wf workflow schema prints the form, docs/workflows.md says what it means", "%w", all)
+	if len(all) == 0 {
+		return nil
 	}
-	return nil
+	lines := make([]string, len(all))
+	for i, f := range all {
+		lines[i] = fmt.Sprintf("%v [%s]", f, f.Code)
+	}
+	return fault.Usage("git wf workflow schema prints the form, docs/workflows.md says what each code means", "%s",
+		strings.Join(lines, "\n"))
 }
 
 // workflowRender prints what a workflow comes to.

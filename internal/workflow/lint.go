@@ -349,13 +349,17 @@ func (l *linter) circles(x *expander, p *plan.Plan) {
 	}
 }
 
-// outcomes finds items of a list that no loop takes: each loop over the list has a where, and none lets them through.
+// outcomes finds items of a list that no loop takes: each loop over the list has a where, none lets them through, and
+// none says that they are to be dropped.
 func (l *linter) outcomes(x *expander) {
 	for _, r := range x.reads {
 		s := l.w.loopSchema(r.node)
 		where := r.loop.raw.Child("where")
 		first := slices.IndexFunc(x.reads, r.same)
-		if where == nil || s == nil || x.reads[first].node != r.node {
+		dropped := slices.ContainsFunc(x.reads, func(o read) bool {
+			return o.same(r) && o.loop.raw.Child("others") != nil
+		})
+		if where == nil || s == nil || x.reads[first].node != r.node || dropped {
 			continue
 		}
 		for _, field := range conditions(where) {
@@ -366,7 +370,7 @@ func (l *linter) outcomes(x *expander) {
 			for _, v := range part.Enum {
 				if !x.taken(r, field.Key, plainNumbers(v)) {
 					l.node(r.node, "outcome-without-way", "each.where", "items come into no group",
-						"a group for each value of "+field.Key,
+						"a group for each value of "+field.Key+", or others: drop",
 						fmt.Sprintf("none for %v", v), fmt.Sprintf("where: {%s: %v}", field.Key, v))
 				}
 			}
