@@ -219,9 +219,13 @@ func SelfReviewed(ctx context.Context, store reader, snap *gitstore.Snapshot, s 
 			rec.Reviewer == plan.ReviewerPlan {
 			continue
 		}
-		if r, err := ReadReview(ctx, store, snap, t.TaskID, rec); err == nil && r.SelfReviewed {
-			own[t.TaskID] = true
+		r, err := ReadReview(ctx, store, snap, t.TaskID, rec)
+		if err == nil && r.JudgedBy != nil { // whose own record does not say it
+			var made plan.Artifact
+			made, err = ReadArtifact(ctx, store, snap, t.TaskID, rec.Version)
+			r.SelfReviewed = r.By() == made.Agent
 		}
+		own[t.TaskID] = err == nil && r.SelfReviewed
 	}
 	return own
 }

@@ -38,7 +38,13 @@ func (s *State) Unread() (ids []TaskID) {
 func (s *State) Notes(t *TaskState, proof []string, stale string) string {
 	var notes []string
 	if reviews := s.Records.Of(t.TaskID).Reviews; len(reviews) > 0 {
-		if last := reviews[len(reviews)-1]; last.Version != t.Active || s.seatNote(t) == "" {
+		last := reviews[len(reviews)-1]
+		for _, r := range reviews { // the newest of those that made the verdict
+			if r.Version == t.Active && r.Verdict == t.Verdict {
+				last = r
+			}
+		}
+		if last.Version != t.Active || s.seatNote(t) == "" {
 			notes = append(notes, s.Word(t.TaskID, last))
 		}
 	}

@@ -356,6 +356,19 @@ func (s *State) Concerns(id TaskID, version int) bool {
 	return least < c.Rubric.Clear
 }
 
+// JudgedUnclear reports whether a task that judges an approved version gave it a score below that from which the rubric
+// of that judge calls it clear.
+func (s *State) JudgedUnclear(id TaskID, version int) bool {
+	for _, v := range newestByReviewer(s.Records.Of(id).reviewsOf(version)) {
+		if s.judges(v.Reviewer) && v.Verdict == Approved {
+			if r := s.RubricOfJudge(TaskID(v.Reviewer)); r != nil && v.Score < r.Clear {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Repeating is the state with Repeats, which says nothing about what may happen and is only shown.
 func (s *State) Repeating(most map[TaskID]int) *State {
 	if len(most) == 0 {
@@ -384,7 +397,7 @@ func (s *State) StandingNotes(t *TaskState) []string {
 	}
 	if s.Accepted(t.TaskID, t.Approved) {
 		notes = append(notes, "accepted with a warning")
-	} else if s.Concerns(t.TaskID, t.Approved) {
+	} else if s.Concerns(t.TaskID, t.Approved) || s.JudgedUnclear(t.TaskID, t.Approved) {
 		notes = append(notes, "approved with concerns")
 	}
 	if len(s.JudgesOf(t.TaskID)) > 0 && t.Status == StatusDone {

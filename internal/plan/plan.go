@@ -149,6 +149,12 @@ const (
 // Changes reports whether the task changes the repository itself.
 func (t *Task) Changes() bool { return t.DeliverableSpec != nil && t.DeliverableSpec.Changes() }
 
+// CoversRoot reports whether the task, or one of its criteria, helps to meet a criterion of the top task.
+func (t *Task) CoversRoot(id string) bool {
+	return slices.Contains(t.Covers, id) ||
+		slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool { return slices.Contains(c.Covers, id) })
+}
+
 // Changes reports whether the deliverable is a change of the repository itself.
 func (d *DeliverableSpec) Changes() bool { return d.Format == formatChange }
 

@@ -190,7 +190,7 @@ func saidOf(s *plan.State, id plan.TaskID, version string) string {
 		return string(plan.Approved) + ", and set aside"
 	case s.Accepted(id, n):
 		return string(verdict) + " with a warning: its rounds were used up"
-	case s.Concerns(id, n):
+	case s.Concerns(id, n) || s.JudgedUnclear(id, n):
 		return string(verdict) + " with concerns"
 	default:
 		return string(verdict)

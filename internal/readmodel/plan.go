@@ -193,9 +193,15 @@ func (r Reader) Read(ctx context.Context, snap *gitstore.Snapshot) (*Plan, error
 	}
 	p.State = p.State.Repeating(expand.Rounds(ctx, store, snap))
 	s := p.State
-	if p.RootCriteria, err = export.NewShelf(store).Checklist(ctx, snap, s,
-		s.Leaves(snap.Plan.RootTaskID)); err != nil {
+	leaves := s.Leaves(snap.Plan.RootTaskID)
+	if p.RootCriteria, err = export.NewShelf(store).Checklist(ctx, snap, s, leaves); err != nil {
 		return nil, err
+	}
+	for i := range p.RootCriteria {
+		c := &p.RootCriteria[i]
+		c.Met = c.Met && !slices.ContainsFunc(leaves, func(id plan.TaskID) bool { // what helps to meet it is to come
+			return s.Tasks[id].Status != plan.StatusDone && s.Tasks[id].CoversRoot(c.ID)
+		})
 	}
 	stale, err := export.Stale(ctx, store, snap, s)
 	if err != nil {

@@ -74,7 +74,7 @@ func TaskOf(s *plan.State, t *plan.TaskState) Task {
 		d.Panel = append(d.Panel, Said{name, r.Verdict, r.Score})
 	}
 	d.Accepted = s.Accepted(t.TaskID, t.Approved)
-	d.Concerns = !d.Accepted && s.Concerns(t.TaskID, t.Approved)
+	d.Concerns = !d.Accepted && (s.Concerns(t.TaskID, t.Approved) || s.JudgedUnclear(t.TaskID, t.Approved))
 	return d
 }
 
