@@ -1,5 +1,5 @@
-// Somebody watches a plan with roles from its first order to its end, without loading the page again: who waits for whom,
-// orders and what came of them, rounds, seats with their ratings, notes, what is verified.
+// Somebody watches a plan with roles from its first order to its end, without loading the page again: what waits, orders
+// and what came of them, rounds, seats with their ratings, notes, what is verified.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { audit, check, open, step, wf } from "./browser.mjs";
@@ -28,7 +28,7 @@ await step("the page before the first order", async () => {
   await page.goto(process.env.ADDRESS);
   await page.goto(new URL(process.env.ADDRESS).origin + "/plan/WFS-team");
   await page.evaluate(() => (globalThis.whole = true)); // gone after any reload
-  await says("#waiting", "dev DEV-1 waits for main MAIN-1");
+  await says('[data-task="DEV-1"] .notes', "waits for an order of MAIN-1");
 });
 
 await step("orders, and what came of them", async () => {
@@ -37,7 +37,7 @@ await step("orders, and what came of them", async () => {
   await says("#decisions", "v1 approved");
   await says("#decisions", "→ dev DEV-1 order Make DEV-1");
   await says("#decisions", "nothing yet");
-  await says("#waiting", "review REVIEW-1 waits for main MAIN-1");
+  await says('[data-task="REVIEW-1"] .notes', "waits for an order of MAIN-1");
 });
 
 await step("the second round, one seat of two", async () => {
@@ -49,7 +49,6 @@ await step("the second round, one seat of two", async () => {
   await handIn("hello");
   await wf("review", "DEV-1", "--as", "critic", "--approve", "--rating", "clarity=8");
   await says('[data-task="DEV-1"] .notes', "1 of 2 seats (critic 80)");
-  await says("#waiting", "dev DEV-1 waits for reader open seat");
 });
 
 await step("a note", async () => {
@@ -63,7 +62,6 @@ await step("what is verified, and the end", async () => {
   await work();
   await says("#summary", "verified 4, done 0");
   await says("#decisions", "finish");
-  await page.waitForFunction(() => document.querySelector("#waiting").innerText === "");
   check(await page.evaluate(() => globalThis.whole), "the page was loaded again");
   return await audit(page, "a plan with roles");
 });
