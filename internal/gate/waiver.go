@@ -3,6 +3,8 @@ package gate
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,4 +109,72 @@ func StagedContent(ctx context.Context, store *gitstore.Store, name string) (pol
 		return policy.Waiver{}, fault.Usage("git add -- "+rel, "%s is not a staged file", rel)
 	}
 	return policy.Waiver{Path: rel}, nil
+}
+
+// withWaivers lists the waivers as of a commit of the policy in the manifest. The list lets nothing pass.
+func (g *Gate) withWaivers(ctx context.Context, b *export.Bundle, commit plan.OID) (*export.Bundle, error) {
+	var r *refusal
+	switch err := g.ofPolicy(ctx, commit); {
+	case errors.As(err, &r):
+		return nil, &refusal{code: r.code, hint: r.hint, message: fmt.Sprintf(
+			"its waivers are listed as of the policy %.12s, which is not in the policy's history here", commit)}
+	case err != nil:
+		return nil, err
+	}
+	p, err := g.store.PolicyAt(ctx, string(commit))
+	if gitstore.IsAbsent(err) || ctx.Err() != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, &refusal{code: "manifest", message: fmt.Sprintf("waivers_commit %.12s: %v", commit, err)}
+	}
+	return export.WithWaivers(b, p, commit), nil
+}
+
+// waivedCriteria reports the criteria that failed and were waived in a bundle that may land.
+func (c *bundleCase) waivedCriteria(b *export.Bundle) {
+	for i := range b.Manifest.Items {
+		item := &b.Manifest.Items[i]
+		if item.Review == nil {
+			continue
+		}
+		for _, w := range item.Review.Waived {
+			c.report.Waived = append(c.report.Waived, Finding{
+				Code: "waived-criterion", Commit: c.commit, Path: c.dir + "/" + item.Files[0].DestPath,
+				PlanID: c.planID(), TaskID: item.TaskID, Version: item.Version(),
+				Message: fmt.Sprintf("criterion %s of %s %s did not pass; waived by %s: %s", w.ID, item.TaskID,
+					item.Version(), w.By, w.Reason),
+			})
+		}
+	}
+}
+
+// rules checks each item of a bundle against what the policy demands of the approvals that count: floors, and the
+// root's own rules. The plan, or whoever wrote its refs, may have known a laxer policy or none, so the gate checks
+// again. The snapshot has only the approvals that count.
+func (c *bundleCase) rules(ctx context.Context, b *export.Bundle, snap *gitstore.Snapshot) error {
+	p := c.gate.policy
+	root, _ := p.RootOf(c.dir)
+	versions := make([]export.Version, len(b.Manifest.Items))
+	for i, item := range b.Manifest.Items {
+		versions[i] = export.Version{TaskID: item.TaskID, Number: plan.VersionNumber(item.Version())}
+	}
+	lacks, err := export.Lacks(ctx, c.gate.store, snap, p, root, versions)
+	if err != nil {
+		return err
+	}
+	for i := range b.Manifest.Items {
+		item := &b.Manifest.Items[i]
+		if what := lacks[versions[i]]; what != "" {
+			ask := snap.State().AskPerson(item.TaskID)
+			why, mend, err := c.gate.lacking(ctx, c.planID(), b.Manifest.PlanCommit, ask)
+			if err != nil {
+				return err
+			}
+			c.findItem("policy", item, mend,
+				"%s %s lacks the approvals that the policy demands below %s/ (%s)%s", item.TaskID, item.Version(),
+				root.Path, what, why)
+		}
+	}
+	return nil
 }

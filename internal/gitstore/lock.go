@@ -62,3 +62,103 @@ func (s *Store) lockFile(ctx context.Context, dir, name string) (*flock.Flock, e
 	}
 	return file, nil
 }
+
+// How long git may hold a lock file: a ref's for one flush, that of packed-refs while it rewrites all refs. A slower
+// git that is still alive loses only its transaction: without the file it can't update the ref.
+const (
+	refLockLimit    = 10 * time.Second
+	packedLockLimit = 30 * time.Second
+)
+
+// lockPatience is how long we wait for a lock before telling the user.
+const lockPatience = time.Second
+
+// lockWatch watches the lock files that may block a ref update; killed gits leave theirs behind.
+type lockWatch struct {
+	store  *Store
+	limits map[string]time.Duration
+	seen   map[string]sighting
+}
+
+// sighting is a lock file and the time we first saw it.
+type sighting struct {
+	file    os.FileInfo
+	since   time.Time
+	removed bool // at least we tried
+	told    bool // the user knows that we wait for it
+}
+
+// refLocks watches what git locks for the changes; packed-refs.new blocks as much as packed-refs.lock.
+func (s *Store) refLocks(changes []refChange) *lockWatch {
+	w := &lockWatch{s, map[string]time.Duration{}, map[string]sighting{}}
+	for _, c := range changes {
+		w.limits[filepath.Join(s.commonDir, filepath.FromSlash(c.ref)+".lock")] = refLockLimit
+	}
+	for _, name := range []string{"packed-refs.lock", "packed-refs.new"} {
+		w.limits[filepath.Join(s.commonDir, name)] = packedLockLimit
+	}
+	return w
+}
+
+// held removes stale lock files, and reports whether one went or is still the same: then keep trying.
+func (w *lockWatch) held(ctx context.Context) bool {
+	held := false
+	for path, limit := range w.limits {
+		now := lstat(path)
+		if now == nil {
+			delete(w.seen, path)
+			continue
+		}
+		first, again := w.seen[path]
+		if !again || !sameLock(first.file, now) {
+			first, again = sighting{file: now, since: time.Now()}, false
+		}
+		// If the clock was set back, a file looks young for ever; one that we watched this long is old anyway.
+		age := max(time.Since(now.ModTime()), time.Since(first.since))
+		switch {
+		case first.removed: // in vain
+		case age >= limit:
+			w.remove(ctx, path, now)
+			first.removed, held = true, true
+		default:
+			held = held || again
+			if again && !first.told && time.Since(first.since) >= lockPatience {
+				w.store.notice(fmt.Sprintf("waiting for %s, which another git holds or a killed one has "+
+					"left; it is removed when it is %s old", path, limit))
+				first.told = true
+			}
+		}
+		w.seen[path] = first
+	}
+	return held
+}
+
+// remove removes a lock file, unless another process has made its own in its place.
+func (w *lockWatch) remove(ctx context.Context, path string, old os.FileInfo) {
+	dir := filepath.Join(w.store.commonDir, "wf", "lock")
+	if os.MkdirAll(dir, 0o777) != nil {
+		return
+	}
+	mutex := flock.New(filepath.Join(dir, "stale"), flock.SetPermissions(0o666)) // no plan can have this name
+	if _, err := mutex.TryLockContext(ctx, time.Millisecond); err != nil {
+		return
+	}
+	defer mutex.Close()
+	if now := lstat(path); now != nil && sameLock(old, now) {
+		_ = os.Remove(path) // on failure, git keeps reporting the lock
+	}
+}
+
+func sameLock(a, b os.FileInfo) bool { return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) }
+
+// TellIfSlow tells the user what is under way, unless done is called before somebody would wonder.
+func (s *Store) TellIfSlow(text string) (done func()) {
+	timer := time.AfterFunc(lockWait, func() { s.notice(text) })
+	return func() { timer.Stop() }
+}
+
+func (s *Store) notice(text string) {
+	if s.Notice != nil {
+		s.Notice(text)
+	}
+}
