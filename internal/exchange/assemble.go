@@ -240,6 +240,9 @@ func (a *assembler) complete(it *item, t *plan.Task, text string) {
 			CheckMethod: plan.StaticCheck, Severity: plan.Must, Statement: "The repository's own check passes."})
 		assumed = append(assumed, "check")
 	}
+	if len(it.deps) > 0 && len(it.deps) == len(it.soft) {
+		assumed = append(assumed, "order")
+	}
 	if it.days == 0 {
 		assumed = append(assumed, "estimate")
 		a.out.Assumed.Estimates++

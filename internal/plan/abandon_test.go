@@ -48,6 +48,9 @@ func TestAbandonNeeds(t *testing.T) {
 			"the root criterion R2 would be covered by nothing"},
 		{"last of a goal that is needed", "B-1", nil, nil, "B-2 depends on GOAL-2, of which nothing would be left"},
 		{"a goal that is needed", "GOAL-2", nil, nil, "B-2 depends on GOAL-2"},
+		{"by an order that an import assumed", "GOAL-2", nil, func(p *Plan) {
+			p.Task("B-2").Meta = map[string]any{"assumed": []any{"estimate", "order"}}
+		}, "GOAL-2 B-1"},
 		{"a goal", "GOAL-2", map[TaskID]*TaskRecords{"B-2": gone}, nil, "GOAL-2 B-1"},
 		{"what is done stays", "GOAL-2", map[TaskID]*TaskRecords{"B-2": gone, "B-1": approved}, nil, "GOAL-2"},
 		{"assembles", "B-2", nil, func(p *Plan) {

@@ -409,7 +409,7 @@ func (s *State) holdsBack(id TaskID) bool {
 	if t != nil && t.NodeType == Goal {
 		return t.tally.open() || s.fillOf(id) != ""
 	}
-	return t == nil || t.Status != StatusDone && t.Status != StatusDoneElsewhere
+	return t == nil || t.Status != StatusDone && !t.Status.gone()
 }
 
 // WaitsFor lists the tasks that hold a task back: of an ACTION the open ones among its dependencies, as the plan names

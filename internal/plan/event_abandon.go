@@ -59,6 +59,12 @@ func (e Abandon) Apply(s *State) (Change, error) {
 	return s.markTasks(e.Task, goes, eventAbandoned, markAbandoned, subject, e.Decision, e.Author), nil
 }
 
+// assumesOrder reports whether nothing but the order of another system's file says what the task depends on.
+func (t *Task) assumesOrder() bool {
+	list, _ := t.Meta["assumed"].([]any)
+	return slices.Contains(list, any("order"))
+}
+
 // goesWith lists the tasks that are abandoned with a task: itself and, for a GOAL, the tasks below it
 // that are neither DONE nor abandoned. Planning tasks that are part of the plan already stay: they are
 // its history.
@@ -92,7 +98,7 @@ func (s *State) neededFor(t *TaskState, goes []TaskID) []string {
 	var needs []string
 	for _, id := range goes {
 		for _, d := range s.shape.dependants[id] {
-			if stays(d) {
+			if stays(d) && !s.Tasks[d].assumesOrder() {
 				needs = append(needs, fmt.Sprintf("%s depends on %s", d, id))
 			}
 		}
@@ -104,7 +110,7 @@ func (s *State) neededFor(t *TaskState, goes []TaskID) []string {
 			continue
 		}
 		for _, d := range s.shape.dependants[above] {
-			if stays(d) {
+			if stays(d) && !s.Tasks[d].assumesOrder() {
 				needs = append(needs, fmt.Sprintf("%s depends on %s, of which nothing would be left", d, above))
 			}
 		}

@@ -356,8 +356,7 @@ func (s *State) Concerns(id TaskID, version int) bool {
 	return least < c.Rubric.Clear
 }
 
-// JudgedUnclear reports whether a task that judges an approved version gave it a score below that from which the rubric
-// of that judge calls it clear.
+// JudgedUnclear reports whether a judge approved the version with less than the clear of its rubric.
 func (s *State) JudgedUnclear(id TaskID, version int) bool {
 	for _, v := range newestByReviewer(s.Records.Of(id).reviewsOf(version)) {
 		if s.judges(v.Reviewer) && v.Verdict == Approved {
