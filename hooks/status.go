@@ -99,8 +99,8 @@ func (in *installer) whyAbsent(s spec, other bool) (string, error) {
 	return notInstalled, nil
 }
 
-// Own returns the absolute path of the hook of a name that the repository has beside the gate's; "" if it has none.
-// What it runs may contain the gate's section.
+// Own returns the absolute path of the repository's own hook of a name, "" if there is none. The file
+// may also contain the gate's section.
 func Own(ctx context.Context, git Git, name string) (string, error) {
 	l, err := inspectLayout(ctx, git)
 	if err != nil {

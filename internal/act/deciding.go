@@ -9,7 +9,7 @@ import (
 	"gitwf/internal/plan"
 )
 
-// Deciding is what a decision is held against: the plan as it is, and what Derive does not read of it.
+// Deciding is what a decision is checked against: the plan's state, and what Derive does not read.
 type Deciding struct {
 	State     *plan.State
 	Decider   plan.TaskID
@@ -190,7 +190,7 @@ func (d Deciding) orderTarget(x Decision) plan.TaskID {
 	return ""
 }
 
-// modeOf is a mode as the records have it.
+// modeOf returns a mode as records store it, "" for the usual ones.
 func modeOf(mode string) string {
 	if mode == modePartial || mode == modeInvestigate {
 		return mode
@@ -421,7 +421,7 @@ func (r *ruling) checkRepeated(t *plan.TaskState) {
 	}
 }
 
-// checkAnswers holds the answers against the questions that are open.
+// checkAnswers checks that each answer fits a question that is open.
 func (r *ruling) checkAnswers() {
 	held := r.State.Held(r.Decider)
 	seen := map[string]bool{}
@@ -462,7 +462,7 @@ const (
 	WordVerified = "VERIFIED"
 )
 
-// DevPlanWord says in one of five words where a task stands; ABANDONED if it is out of the plan.
+// DevPlanWord returns a task's progress in one of the five words, ABANDONED if it has left the plan.
 func DevPlanWord(s *plan.State, id plan.TaskID) string {
 	t := s.Tasks[id]
 	switch {
@@ -480,7 +480,7 @@ func DevPlanWord(s *plan.State, id plan.TaskID) string {
 	return WordTodo
 }
 
-// Apply is the event that lets a decision take effect. What it amends is the caller's to add.
+// Apply returns the event that puts a decision into effect. The caller adds what it amends.
 func (d Deciding) Apply(x Decision, agent string) plan.ApplyDecision {
 	e := plan.ApplyDecision{Task: d.Decider, Agent: agent}
 	switch x.NextAgent {

@@ -54,13 +54,13 @@ var decisionSchema []byte
 
 var parsedDecision = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(decisionSchema) })
 
-// decisionLine would pass as a document.
+// decisionLine is an example of a valid document.
 const decisionLine = `{"next_agent":"dev","task_id":"DEV-1","reason":"the tests are there","history_append":` +
 	`"## Iteration 2:\nnext_agent: dev\nreason: the tests are there\ndev_plan: unchanged",` +
 	`"task":"Make the tests pass.","dev_plan_next":null}`
 
-// ReadDecision reads a document: one JSON object on one line, with nothing before or after it. Its findings, of rule
-// D1, say what is wrong with it; then it says nothing.
+// ReadDecision parses a document: one JSON object on one line, and nothing else. If there are findings,
+// all of rule D1, the decision is empty.
 func ReadDecision(data []byte) (Decision, plan.Findings) {
 	d1 := func(path, message string) plan.Finding {
 		return plan.Finding{Code: "D1", Path: path, Message: message,
@@ -97,7 +97,7 @@ func (d Decision) Line() []byte {
 	return b.Bytes()
 }
 
-// DevPlan is the text of the plan as it shall be from now on, nil if it stays.
+// DevPlan returns the text of the amended plan, nil if the plan stays as it is.
 func (d Decision) DevPlan() []byte {
 	switch raw := bytes.TrimSpace(d.DevPlanNext); {
 	case len(raw) == 0 || bytes.Equal(raw, []byte("null")):
@@ -116,9 +116,9 @@ func (d Decision) DevPlan() []byte {
 // ByRule is the name that decisions by rule go by.
 const ByRule = "policy"
 
-// Policy decides by rule, for who has no agent that does: the end if everything is verified, a review of what is DONE,
-// one that investigates a concern, else the first task in plan order that can be worked on; the user after three equal
-// failures. It is a pure function, and its decision keeps the rules; ok is false if there is nothing to decide.
+// Policy decides by rule, without an agent: finish if everything is verified; have a concern
+// investigated or what is DONE judged; else order the first task that can be worked on; ask the user
+// after three equal failures. It is pure and keeps the rules; ok is false if nothing can be decided.
 func (d Deciding) Policy() (x Decision, ok bool) {
 	for _, x := range d.candidates() {
 		if len(d.Findings(x)) == 0 {
@@ -193,7 +193,7 @@ func (d Deciding) orderFor(id plan.TaskID, mode, text string) Decision {
 	return x
 }
 
-// cause is the line that a second equal failure demands.
+// cause returns the root cause line that a second equal failure needs, else "".
 func (f Failure) cause(said string) string {
 	if f.Times < 2 {
 		return ""

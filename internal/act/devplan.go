@@ -8,8 +8,8 @@ import (
 	"gitwf/internal/plan"
 )
 
-// DevPlan is the plan as a document for people and for who decides: each task with one of five words for where it
-// stands, what it is judged by, and what shows that it is. It is a view: nothing reads it back.
+// DevPlan renders the plan for people and deciders: each task with its progress in one of five words,
+// its criteria and its reviews. It is a view: nothing reads it back.
 func DevPlan(s *plan.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", plain.Line(s.Plan.Title))

@@ -53,7 +53,7 @@ var verdictsSchema []byte
 
 var parsedVerdicts = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(verdictsSchema) })
 
-// Report is what the verdicts say, for who decides what follows from them.
+// Report renders the verdicts for whoever decides what follows from them.
 func (v Verdicts) Report() string {
 	var b strings.Builder
 	if v.Mode == "" {
@@ -84,7 +84,7 @@ const (
 	maxFields = 1000
 )
 
-// ReadVerdicts reads a document. Its findings say what is wrong with it; then it says nothing.
+// ReadVerdicts parses a document. If there are findings, the verdicts are empty.
 func ReadVerdicts(data []byte) (v Verdicts, findings []string) {
 	if findings = readDocument(data, parsedVerdicts, &v); len(findings) > 0 {
 		return Verdicts{}, findings
@@ -145,12 +145,12 @@ const (
 	CauseRequest        = "request"        // the user is asked, and it is made anew with the answer
 )
 
-// Judging is what the verdicts of a judge are held against: the plan as it is, and what the engine ran.
+// Judging is what a judge's verdicts are checked against: the plan's state and the engine's results.
 type Judging struct {
 	State   *plan.State
 	Judge   plan.TaskID
 	Version int // of the judge
-	// what the run lines of each judged task said of its approved version; nobody overrules them
+	// run line results for each judged task's approved version; nobody overrules them
 	Ran map[plan.TaskID][]plan.CriterionResult
 }
 
@@ -200,8 +200,8 @@ func (j Judging) Findings(v Verdicts) []string {
 	return found
 }
 
-// Unanswered says whom an investigation leaves out although there is a version to judge. That would be no answer to who
-// is at fault, and yet settle the question. Older plans have such acts, so only new verdicts are held against it.
+// Unanswered returns a finding for each approved task that an investigation leaves out: that would
+// settle who is at fault without an answer. Older plans do so, so it applies to new verdicts alone.
 func (j Judging) Unanswered(v Verdicts) (found []string) {
 	for _, x := range v.Excluded {
 		if t := j.State.Tasks[x.TaskID]; v.Mode == modeInvestigate && t != nil && t.Status == plan.StatusDone {
@@ -270,8 +270,8 @@ func (j Judging) blamesInput(v Verdicts, id plan.TaskID) bool {
 	})
 }
 
-// scoreOf is what the judge's rubric makes of the ratings or, without a rubric, the stated score, or what the criteria
-// leave.
+// scoreOf returns the rubric's score of the ratings or, without a rubric, the stated score or what the
+// criteria leave.
 func (j Judging) scoreOf(x Verdict) (int, error) {
 	rubric := j.State.RubricOfJudge(j.Judge)
 	results := j.criterionResults(x)
@@ -296,7 +296,7 @@ func (j Judging) leastScore(id plan.TaskID) int {
 	return j.State.MinScore(id)
 }
 
-// criterionResults are those of a task's criteria, in its order. What others said of them does not count.
+// criterionResults returns the results of a task's criteria, by its run lines and this judge alone.
 func (j Judging) criterionResults(x Verdict) []plan.CriterionResult {
 	t := j.State.Tasks[x.TaskID]
 	ran := slices.DeleteFunc(slices.Clone(j.Ran[x.TaskID]), func(r plan.CriterionResult) bool {
@@ -316,7 +316,7 @@ func (j Judging) criterionResults(x Verdict) []plan.CriterionResult {
 	})
 }
 
-// reviewOf is the review that a verdict is.
+// reviewOf turns a verdict into a review.
 func (j Judging) reviewOf(v Verdicts, x Verdict, score int) plan.Review {
 	t := j.State.Tasks[x.TaskID]
 	version, _ := j.State.Records.Of(x.TaskID).Version(t.Approved)
@@ -335,8 +335,8 @@ func (j Judging) reviewOf(v Verdicts, x Verdict, score int) plan.Review {
 	return r
 }
 
-// Outcome is what verdicts do: the reviews of what they judge, and what the user is asked. They must have no finding.
-// Whose test is at fault gets no review: the test's does, and the task is made anew after that.
+// Outcome returns the reviews and the questions to the user that verdicts without findings amount to. A
+// task whose test is at fault gets no review: the test does, and the task is redone after it.
 func (j Judging) Outcome(v Verdicts, by string, at time.Time) (reviews []plan.Review, asks []plan.Question) {
 	for _, x := range v.Verdicts {
 		if x.Cause == CauseTest {

@@ -65,7 +65,7 @@ func File(r plan.Review) []byte {
 	return []byte(b.String())
 }
 
-// reserve says what an approval is worth that is less than whole.
+// reserve returns what qualifies an approval, such as concerns; "" for nothing.
 func reserve(r plan.Review) string {
 	switch {
 	case r.Taken():

@@ -21,8 +21,8 @@ type Subject struct {
 	Rubric   *plan.Rubric // that the score is computed by, nil if reviewers state it
 }
 
-// ByEngine is the review that follows from what the engine ran, when that judges every criterion or when a MUST
-// failed. Criteria that nobody judged any more are recorded as such.
+// ByEngine makes a review of the engine's results alone, for when they cover every criterion or fail a
+// MUST. The other criteria are recorded as not judged.
 func ByEngine(s Subject, ran []plan.CriterionResult, session string, now time.Time) plan.Review {
 	r := s.about(plan.Review{Reviewer: plan.ReviewerChecks, Session: session}, now)
 	s.conclude(&r, s.Task.Results(ran, plan.ReviewerChecks, nil))
@@ -61,8 +61,7 @@ type Ruling struct {
 	Evidence string
 }
 
-// Fits checks that every ruling is on a criterion of the task that a person judges. A ruling that the task has no place
-// for is an error.
+// Fits returns an error for a ruling on a criterion that the task lacks, or that no person judges.
 func (o Opinion) Fits(t *plan.Task) error {
 	for _, id := range slices.Sorted(maps.Keys(o.Criteria)) {
 		i := slices.IndexFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool { return c.ID == id })
@@ -154,7 +153,7 @@ func (s Subject) rate(r *plan.Review, given plan.Ratings) (int, error) {
 	return s.Rubric.Scored(given)
 }
 
-// about is a review of the version, with what somebody says in it.
+// about fills in what a review is about: the task, the version, its rules and the time.
 func (s Subject) about(said plan.Review, now time.Time) plan.Review {
 	said.TaskID, said.ReviewedArtifactID, said.Tree = s.Task.TaskID, s.Artifact.ArtifactID, s.Artifact.Tree
 	said.MinScore, said.SpecHash, said.CreatedAt = s.MinScore, s.Task.SpecHash(), plan.Second(now)
@@ -217,10 +216,10 @@ func reason(r plan.Review, minScore int) string {
 	}
 }
 
-// ByAgent joins what the engine ran and what an agent says into a review. said has who the agent is, its verdict,
-// score, ratings, suggestions and reason; rulings are on the criteria that no run line judges. Of the others the
-// engine's word alone counts; an agent's approval of a version that fails a MUST, or that scores too little, is a
-// rejection. What it did not judge is not passed.
+// ByAgent merges the engine's results and an agent's review. said has the agent's name, verdict, score,
+// ratings, suggestions and reason; rulings are on the criteria that no run line judges: the engine alone
+// judges the others. Approval of a version that fails a MUST or scores too little becomes a rejection. A
+// criterion that the agent leaves out is not passed.
 func ByAgent(s Subject, ran []plan.CriterionResult, said plan.Review, rulings map[string]Ruling,
 	now time.Time) plan.Review {
 	r := s.about(said, now)
@@ -263,9 +262,9 @@ func (s Subject) failAll(r *plan.Review, first, others string, findings []string
 	}
 }
 
-// OfAct is the built-in review of a document that acts on other tasks, such as verdicts. by is the name of the review.
-// Findings say why it can't take effect; then it fails every criterion. Without one the criteria that no command judges
-// pass: the document keeps the rules, and what it says is the judge's own.
+// OfAct is the built-in review of a document that acts on other tasks, such as verdicts. by is the name
+// of the review. Findings say why the document can't take effect, and fail every criterion. Without
+// findings the manual criteria pass: what a sound document says is the judge's own.
 func OfAct(s Subject, by string, ran []plan.CriterionResult, findings []string, now time.Time) plan.Review {
 	r := s.about(plan.Review{Reviewer: by}, now)
 	if text := strings.Join(findings, "\n"); len(findings) > 0 {
@@ -279,8 +278,8 @@ func OfAct(s Subject, by string, ran []plan.CriterionResult, findings []string, 
 	return r
 }
 
-// Excuse passes the run lines of a judge that failed where its verdicts reject a task, or approve none: what failed is
-// judged, not the judge. rejected names the tasks.
+// Excuse passes a judge's failed run lines if its verdicts reject a task, or approve none: the lines
+// judge the tasks, not the judge. rejected names the tasks.
 func Excuse(results []plan.CriterionResult, rejected []plan.TaskID, approves bool) {
 	why := "failed, and nothing is approved"
 	if len(rejected) > 0 {
@@ -323,7 +322,7 @@ func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plando
 	return r
 }
 
-// Again is the review after which an approved version is made again, as a person wants it. It judges nothing.
+// Again returns the review that sets an approved version aside, as a person wants it made again.
 func Again(s Subject, person, reason string, now time.Time) plan.Review {
 	r := s.about(plan.Review{}, now).Overtaken()
 	r.For, r.Reason = person, reason

@@ -24,12 +24,12 @@ type Setup struct {
 	Dir       string                                      // the candidate's directory that a criterion's file is in
 	Outside   []string                                    // of a change: what it changes outside of its paths
 
-	// Expands says what is wrong with what the plan's workflow makes of the candidate, "" for nothing, and what
-	// stays as it is although the candidate says otherwise; nil where there is no candidate.
+	// Expands renders what the plan's workflow makes of the candidate: wrong says what is wrong with it,
+	// stays what remains although the candidate differs; "" for nothing. It is nil without a candidate.
 	Expands func(ctx context.Context) (wrong, stays string, err error)
 
-	// Checkout, of a change, replaces Candidate: it returns a checkout of the repository with the change, or one of
-	// what the change begins with and its tests, that nothing has run in. It is good until the next call.
+	// Checkout replaces Candidate for a change: it returns a clean checkout with the change or, if
+	// before, of its base with its tests. It is valid until the next call.
 	Checkout func(ctx context.Context, before bool) (dir string, err error)
 	Again    bool                     // a line of a change that fails is tried once more
 	Wrap     func(line string) string // makes a line one that runs in the user's sandbox; nil if there is none
@@ -161,9 +161,9 @@ func (s Setup) place(ctx context.Context, c plan.Criterion, before bool) (dir st
 	return dir, func() { s.discard(dir) }, nil
 }
 
-// run runs a criterion's line in a directory of its own, with the candidate or with what was before it. ended reports
-// whether the line came to an end of its own, with an exit code that a command gives: 126 and 127 are the shell's, for
-// one that could not be run.
+// run runs a criterion's line in a clean directory, on the candidate or, if before, on its base. ended
+// reports whether the command exited by itself: 126 and 127 are the shell's, for one that it could not
+// run.
 func (s Setup) run(ctx context.Context, c plan.Criterion, before bool) (out plan.CriterionResult, ended bool,
 	err error) {
 	dir, leave, err := s.place(ctx, c, before)

@@ -26,7 +26,7 @@ const (
 	mostFindings = 20
 )
 
-// keeps is the result of holding a file of the candidate against a criterion's schema.
+// keeps checks a file of the candidate against a criterion's schema.
 func (s Setup) keeps(ctx context.Context, c plan.Criterion) (plan.CriterionResult, error) {
 	dir, leave, err := s.place(ctx, c, false)
 	if err != nil {

@@ -87,7 +87,7 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 
 // FarApart reports whether a person should look why two estimates differ.
 func FarApart(a, b float64) bool {
-	const factor, least = 4, 1 // of what is small nobody minds
+	const factor, least = 4, 1 // differences between small estimates don't matter
 	return max(a, b) > least && max(a, b) >= factor*min(a, b)
 }
 

@@ -1,7 +1,7 @@
-// Package expand says what the workflow of a plan makes of what the plan has so far.
+// Package expand renders a plan's workflow: the first plan, and the tasks that fill its GOALs later.
 //
-// It hides where that comes from: the workflow's files and its params are inputs of PLAN-1, and what fills a GOAL
-// follows from an approved version of another task. So who made a plan, who reviews it and who audits it come to the
+// It hides the inputs of a rendering: the workflow's files and params are inputs of PLAN-1, and a GOAL
+// is filled from an approved version of another task. So maker, reviewer and auditor of a plan get the
 // same bytes. What a workflow means belongs to internal/workflow.
 package expand
 
@@ -30,7 +30,7 @@ const (
 	Params = "params"   // params.json
 )
 
-// Pinned reports whether an input of PLAN-1 is what the plan is made from.
+// Pinned reports whether an input of PLAN-1 belongs to the plan's workflow.
 func Pinned(name string) bool { return name == Files || name == Params }
 
 // Workflow is the one that a plan is made from, with its params.
@@ -40,7 +40,7 @@ type Workflow struct {
 	store  *gitstore.Store
 }
 
-// Of reads the workflow of a plan. It fails with what is wrong with it: a plan names the file's object id.
+// Of loads a plan's workflow, and checks its file against the object id that the plan names.
 func Of(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*Workflow, error) {
 	if snap.Plan.Workflow == nil {
 		return nil, errors.New("the plan is not made from a workflow")
@@ -76,8 +76,8 @@ func Of(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (*W
 	return w, nil
 }
 
-// Given is what the plan's workflow was given: the sentence, the params and the facts, as params.json has them; nil for
-// a plan that is made from none.
+// Given returns params.json: the sentence, params and facts that the plan's workflow was given; nil for
+// a plan without a workflow.
 func Given(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) ([]byte, error) {
 	docs := export.DocumentsOf(ctx, store, snap, plan.PlanTaskID)
 	for _, in := range docs.Inputs() {
@@ -107,8 +107,8 @@ func read(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, d
 	return src, err
 }
 
-// Rounds says how many rounds each GOAL may have that the plan's workflow repeats. It only serves to show them: what
-// can't be read of a workflow is left out.
+// Rounds returns the greatest number of rounds of each GOAL that the workflow repeats. It is for display
+// alone: unreadable parts of a workflow are left out.
 func Rounds(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) map[plan.TaskID]int {
 	var w *Workflow
 	most := map[plan.TaskID]int{}
@@ -136,8 +136,8 @@ type Version struct {
 	Tree plan.OID // of its files
 }
 
-// Render gives what the deliverable of a planning task is: the first plan, or what fills a GOAL, from the version. It
-// fails with plan.Findings where the version is not what the workflow expects.
+// Render renders a planning task's deliverable: the first plan or, from a version, what fills a GOAL. It
+// returns plan.Findings if the version is not what the workflow expects.
 func (w *Workflow) Render(ctx context.Context, t *plan.Task, from Version) (*workflow.Rendering, error) {
 	if t.Fill == nil {
 		return w.Workflow.Render(w.inputs)
@@ -162,7 +162,7 @@ func (w *Workflow) Render(ctx context.Context, t *plan.Task, from Version) (*wor
 	return w.RenderFill(w.inputs, *t.Fill, data)
 }
 
-// Fills are the fills of a rendering as a graft takes them.
+// Fills converts a rendering's fills into tasks for a graft.
 func Fills(r *workflow.Rendering) []*plan.Task {
 	tasks := make([]*plan.Task, len(r.Fills))
 	for i, f := range r.Fills {
@@ -171,8 +171,8 @@ func Fills(r *workflow.Rendering) []*plan.Task {
 	return tasks
 }
 
-// Made is the rendering that a version of a planning task has to be, nil for one that no workflow makes. A fill's
-// inputs say which version it was rendered from; that must be the approved one of the snapshot.
+// Made renders what a version of a planning task must equal; it is nil if no workflow makes the task.
+// The version that a fill names as its input must be the approved one of the snapshot.
 func Made(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t *plan.Task,
 	a plan.Artifact) (*workflow.Rendering, error) {
 	if !t.Planning() || t.Agent != plan.AgentWorkflow {
@@ -191,7 +191,7 @@ func Made(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, t
 	return w.Render(ctx, t, from)
 }
 
-// approved is the input of a fill's version. It fails with plan.Findings if another version is approved by now.
+// approved returns the version that a fill was rendered from, or plan.Findings if it no longer counts.
 func approved(snap *gitstore.Snapshot, t *plan.Task, inputs []plan.Input) (Version, error) {
 	if len(inputs) != 1 {
 		return Version{}, plan.Findings{{Code: "fill-source", TaskID: t.TaskID,
@@ -227,14 +227,14 @@ type pinned struct {
 	file, params plan.OID
 }
 
-// rendered is the version of a planning task that a rendering is of.
+// rendered identifies a rendering: the planning task, and the version that it is made from.
 type rendered struct {
 	pinned
 	task plan.TaskID
 	from Version
 }
 
-// remember gives what a map has under a key, which it makes where there is nothing.
+// remember returns the value of a key; if there is none, it reads and stores one.
 func remember[K comparable, V any](known *map[K]V, key K, read func() (V, error)) (V, error) {
 	if v, ok := (*known)[key]; ok {
 		return v, nil
@@ -249,8 +249,8 @@ func remember[K comparable, V any](known *map[K]V, key K, read func() (V, error)
 	return v, err
 }
 
-// Around are the params of the workflow that a plan is made from, and what is around a task there: rounds, and the
-// items of loops. Nothing is around a task that no workflow made.
+// Around returns the params of the plan's workflow, and a task's rounds and loop items in it. item is
+// nil for a task that the workflow did not make.
 func (m *Memory) Around(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, id plan.TaskID) (params,
 	item map[string]any, err error) {
 	if t := snap.Plan.Task(id); snap.Plan.Workflow == nil || t == nil || t.Planning() {
@@ -292,7 +292,7 @@ func (m *Memory) Around(ctx context.Context, store *gitstore.Store, snap *gitsto
 	return params, nil, nil
 }
 
-// Later are command lines of parts that come later; those that a plan has already are shown with their tasks.
+// Later labels command lines of parts still to come; those in the plan are shown with their tasks.
 func Later(commands []string) []plandoc.CommandLine {
 	lines := make([]plandoc.CommandLine, len(commands))
 	for i, text := range commands {
@@ -301,8 +301,8 @@ func Later(commands []string) []plandoc.CommandLine {
 	return lines
 }
 
-// Facts looks up what is true of the tree of HEAD: whether it has one of a fact's paths or patterns. Of a repository
-// without a commit nothing is, and neither is without a repository (nil).
+// Facts reports for each fact whether HEAD's tree has one of its paths or patterns. None of them holds
+// without a commit, or without a repository (a nil store).
 func Facts(ctx context.Context, store *gitstore.Store, facts []workflow.Fact) (map[string]bool, error) {
 	found := map[string]bool{}
 	if len(facts) == 0 || store == nil {

@@ -203,8 +203,8 @@ func (r Records) Count() int {
 	n := len(r.Session) + len(r.Notes)
 	for _, t := range r.Tasks {
 		n += len(t.Artifacts) + len(t.Reviews) + len(t.Checks) + len(t.Attempts) + len(t.Resets) + len(t.Questions) +
-			len(t.Answers) +
-			len(t.Waivers) + len(t.Marks)
+			len(t.Answers) + len(t.Waivers) + len(t.Marks) + len(t.Landings) + len(t.From) + len(t.Holds) +
+			len(t.Acts) + len(t.Orders)
 		for _, files := range t.Inputs {
 			n += files
 		}

@@ -206,3 +206,14 @@ func TestCompleteRefusesOldRecords(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Each record of a task counts: what is added while the metrics are collected is noticed.
+func TestCountHasEveryRecord(t *testing.T) {
+	records := &TaskRecords{
+		Artifacts: make([]ArtifactRecord, 1), Reviews: make([]ReviewRecord, 1), Landings: make([]landingRecord, 1),
+		Acts: make([]actRecord, 1), Orders: make([]orderRecord, 1), Holds: make([]linkRecord, 1), From: make([]linkRecord, 1),
+	}
+	if n := (Records{Tasks: map[TaskID]*TaskRecords{"A-1": records}}).Count(); n != 7 {
+		t.Errorf("%d records, want 7", n)
+	}
+}

@@ -80,8 +80,8 @@ const (
 	mostMoves = 200
 )
 
-// ReadTask reads all about a task. What can't be read is left out and is the error: a foreign ref may hold anything.
-// The weights are for tasks without an estimate.
+// ReadTask reads everything about a task. Unreadable records are left out and reported in the error: a
+// foreign ref may hold anything. weights is called only for a task without an estimate.
 func ReadTask(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState,
 	weights func() (estimate.Weights, error)) (*Detail, error) {
 	r := recordReader{Documents: export.DocumentsOf(ctx, store, snap, t.TaskID)}
@@ -181,7 +181,7 @@ func (r *recordReader) version(s *plan.State, t *plan.TaskState, rec *plan.TaskR
 	return v
 }
 
-// saidOf is the verdict of a version with what is to be said of it.
+// saidOf returns a version's verdict in words, with its caveats.
 func saidOf(s *plan.State, id plan.TaskID, version string) string {
 	switch verdict, n := s.VersionVerdict(id, version), plan.VersionNumber(version); {
 	case verdict == "":
@@ -212,7 +212,7 @@ func seatsOf(s *plan.State, t *plan.TaskState, reviews []plan.Review) []Seat {
 	return all
 }
 
-// Rated is what a review's score was computed from: each dimension with its number, or that it does not apply.
+// Rated lists each dimension of a review's rubric with its rating, or that it does not apply.
 func Rated(r plan.Review) string {
 	if r.Rubric == nil || len(r.Ratings) == 0 {
 		return ""

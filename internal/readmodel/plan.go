@@ -96,7 +96,7 @@ type Plan struct {
 	byID map[plan.TaskID]*Task
 }
 
-// Of is what a state alone says.
+// Of builds a Plan from a state alone, without the repository.
 func Of(s *plan.State, waits []engine.Wait) *Plan {
 	p := &Plan{Head: HeadOf(s), State: s, Waits: append([]engine.Wait{}, waits...)}
 	p.Describe()
@@ -121,7 +121,7 @@ func (p *Plan) Describe() *Plan {
 	return p
 }
 
-// Task is the one of an id, nil if the plan has none.
+// Task returns the task with an id, nil if there is none.
 func (p *Plan) Task(id plan.TaskID) *Task { return p.byID[id] }
 
 // Finished reports whether nothing is left to do. An assembled plan is DONE with its last task, but one of its
@@ -133,7 +133,7 @@ func (p *Plan) Finished() bool {
 // Reader reads what is seen of plans.
 type Reader struct {
 	Engine *engine.Engine
-	// Offers leaves out of commands, which semicolons part, those that the reader may not carry out; nil leaves all.
+	// Offers drops from commands, parted by semicolons, those the user may not run; nil keeps all.
 	Offers func(commands string) string
 }
 
@@ -184,7 +184,7 @@ func (r Reader) Explain(ctx context.Context, snap *gitstore.Snapshot) (*Plan, er
 	return p, err
 }
 
-// Read is all that is seen of a plan.
+// Read is Explain with the tasks, the root criteria and what proves approvals.
 func (r Reader) Read(ctx context.Context, snap *gitstore.Snapshot) (*Plan, error) {
 	store := r.Engine.Store
 	p, err := r.Explain(ctx, snap)
@@ -238,7 +238,7 @@ func (r Reader) prove(ctx context.Context, snap *gitstore.Snapshot) (*export.Evi
 	return export.Prove(ctx, r.Engine.Store, snap, policy)
 }
 
-// lists are all that the plan waits for.
+// lists returns a pointer to each Wait of the plan.
 func (p *Plan) lists() (all []*engine.Wait) {
 	for _, list := range [][]engine.Wait{p.Waits, p.Open, p.Asks} {
 		for i := range list {
@@ -248,7 +248,7 @@ func (p *Plan) lists() (all []*engine.Wait) {
 	return all
 }
 
-// leaveOutUnoffered leaves out what the reader may not carry out.
+// leaveOutUnoffered drops the commands that the user may not run.
 func (p *Plan) leaveOutUnoffered(only func(string) string) {
 	for _, w := range p.lists() {
 		w.Command = only(w.Command)
@@ -261,7 +261,7 @@ func (p *Plan) leaveOutUnoffered(only func(string) string) {
 	p.Person = len(p.Next) < before
 }
 
-// asTypedHere are commands as they have to be typed here.
+// asTypedHere adds --plan to commands that need it.
 func (p *Plan) asTypedHere(commands string) string {
 	if p.at == "" || strings.Contains(commands, p.at) {
 		return commands
@@ -275,8 +275,8 @@ func (p *Plan) asTypedHere(commands string) string {
 	return strings.Join(list, "; ")
 }
 
-// heldUp are the blocked tasks that a list of what waits for a person leaves out: those at the start of a longer chain,
-// or of one that leads to a task without attempts left.
+// heldUp returns the stuck tasks that Waits leaves out: those behind a chain of several tasks, or behind
+// a task that used up its attempts.
 func heldUp(open []engine.Wait) []engine.Wait {
 	var held []engine.Wait
 	for _, o := range open {

@@ -98,7 +98,7 @@ func lastReview(s *plan.State, t *plan.TaskState) *Review {
 		plan.UnescapeName(r.Reviewer)}
 }
 
-// proven adds to a task's line what is known beside its state, and what the policy's keys prove.
+// proven adds what the policy's keys prove to a task, and writes the task's line.
 func (t *Task) proven(s *plan.State, evidence *export.Evidence) {
 	var proof []string
 	if t.Approved != nil {
