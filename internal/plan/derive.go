@@ -396,20 +396,20 @@ func (s *State) derivePending(t *TaskState) {
 		return
 	}
 	_, t.waits = s.splits[t.TaskID]
-	t.waits = t.waits || slices.ContainsFunc(t.DependsOn, s.holdsBack)
+	t.waits = t.waits || slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return s.holdsBack(d, t) })
 	if t.Status == StatusPending && !t.waits {
 		t.Status = StatusReady
 	}
 }
 
-// holdsBack reports whether tasks that depend on this one have to wait: for a GOAL, until all of its
-// leaves are DONE.
-func (s *State) holdsBack(id TaskID) bool {
+// holdsBack reports whether a task that depends on this one has to wait: for a GOAL, until all of its leaves are DONE.
+func (s *State) holdsBack(id TaskID, waiting *TaskState) bool {
 	t := s.Tasks[id]
 	if t != nil && t.NodeType == Goal {
 		return t.tally.open() || s.fillOf(id) != ""
 	}
-	return t == nil || t.Status != StatusDone && !t.Status.gone()
+	passed := t != nil && t.Status == StatusAbandoned && waiting.assumesOrder()
+	return t == nil || t.Status != StatusDone && t.Status != StatusDoneElsewhere && !passed
 }
 
 // WaitsFor lists the tasks that hold a task back: of an ACTION the open ones among its dependencies, as the plan names
@@ -439,7 +439,7 @@ func (s *State) WaitsFor(t *TaskState) []TaskID {
 		}
 		ids = append(ids, t.open...)
 		for _, d := range t.DependsOn {
-			if s.holdsBack(d) {
+			if s.holdsBack(d, t) {
 				ids = append(ids, d)
 			}
 		}

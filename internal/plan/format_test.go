@@ -193,8 +193,8 @@ var actionConditions = map[string]condition{
 		x.version("IMPL-1", Approved)
 		x.add("IMPL-1", fmt.Sprintf("artifacts/v%d/from/IMPL-2-v2", x.last["IMPL-1"]))
 	}, "verdict"},
-	"a dependency is neither DONE nor abandoned": {make: func(x *situation) { x.closed = false }},
-	"otherwise": {make: func(*situation) {}},
+	"a dependency is not DONE": {make: func(x *situation) { x.closed = false }},
+	"otherwise":                {make: func(*situation) {}},
 }
 
 const secondInput = "inputs/the%20logo/2.json"
