@@ -95,7 +95,8 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 		r.Person); err != nil {
 		return nil, hinted(err, fmt.Sprintf("git wf answer %s --question q%d --file FILE", r.Task, r.Number))
 	}
-	if r.Option == stop.OptionID && slices.Contains(ev.Question.Options, stop) {
+	if r.Option == stop.OptionID && slices.Contains(ev.Question.Options, stop) &&
+		slices.Contains(snap.Records.Of(r.Task).OpenQuestions(), r.Number) {
 		// First, so that nothing goes on where this is killed between the two.
 		why := plan.Decision{By: r.Person.Name, CreatedAt: plan.Second(e.Now()),
 			Reason: fmt.Sprintf("%s q%d: %s", r.Task, r.Number, stop.OptionID)}
