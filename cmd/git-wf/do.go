@@ -107,7 +107,7 @@ func (e *env) trustNew(c *cli.Context, eng *engine.Engine, id plan.ID) (fresh bo
 	}
 	e.printLines(e.stdout, lines)
 	if e.asks() {
-		if err := e.askTrust(c.Context, eng.Store, eng, snap.Plan, lines); !errors.Is(err, errWaiting) {
+		if err := e.askTrust(c.Context, eng, snap.Plan, lines); !errors.Is(err, errWaiting) {
 			return err == nil, err
 		}
 	}

@@ -120,7 +120,7 @@ func (e *env) planUnknown(c *cli.Context, file string, data []byte, findings pla
 			return err
 		}
 		if settings.Planner != "" && !c.Bool("dry-run") && importing(c) == "" {
-			return e.planWords(c, store, eng, file, data)
+			return e.planWords(c, eng, file, data)
 		}
 		headings, lines := 0, 0
 		for line := range strings.Lines(string(data)) {
@@ -446,7 +446,7 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 		return nil
 	}
 	if !grafted && t.Verdict != plan.Rejected {
-		return e.makePlan(c, store, eng, id)
+		return e.makePlan(c, eng, id)
 	}
 	if !grafted {
 		fmt.Fprintf(e.stdout, "%s: plan %s is a candidate that the review rejected (git wf show PLAN-1 --review)\n",

@@ -106,7 +106,7 @@ func (e *env) planSentence(c *cli.Context, eng *engine.Engine, task string) erro
 	if err != nil {
 		return err
 	}
-	return e.makePlan(c, eng.Store, eng, id)
+	return e.makePlan(c, eng, id)
 }
 
 // sentencePlanner is the agent that plans what was asked for, and can.
@@ -168,7 +168,7 @@ func (e *env) plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (s
 }
 
 // makePlan works on the planning tasks until they are done or wait for a person.
-func (e *env) makePlan(c *cli.Context, store *gitstore.Store, eng *engine.Engine, id plan.ID) error {
+func (e *env) makePlan(c *cli.Context, eng *engine.Engine, id plan.ID) error {
 	eng.Report = e.progress(c)
 	s, err := eng.Plan(c.Context, id)
 	if err != nil {

@@ -18,7 +18,6 @@ import (
 	"gitwf/internal/exchange"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
-	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -40,7 +39,7 @@ func isPlanFile(word string) bool {
 func (e *env) planFile(c *cli.Context, eng *engine.Engine, file string, data []byte) error {
 	switch kind := kindOf(file, data); {
 	case kind == aSentence:
-		return e.planWords(c, eng.Store, eng, file, data)
+		return e.planWords(c, eng, file, data)
 	case c.IsSet("attach"):
 		return usage("--attach belongs to what an agent is to plan; in a plan of one's own, a task's requires " +
 			"says which files it needs")
@@ -98,7 +97,7 @@ func kindOf(file string, data []byte) int {
 }
 
 // planWords has an agent plan what a file says.
-func (e *env) planWords(c *cli.Context, store *gitstore.Store, eng *engine.Engine, file string, data []byte) error {
+func (e *env) planWords(c *cli.Context, eng *engine.Engine, file string, data []byte) error {
 	text := strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff"))
 	var wrong string
 	switch {
@@ -275,7 +274,7 @@ func (e *env) planOutcome(c *cli.Context, eng *engine.Engine, s *plan.State,
 	task plan.TaskID, again string) error {
 	t := s.Tasks[task]
 	if t.Verdict != plan.Rejected && !s.Plan.Grafted(task) {
-		return e.makePlan(c, eng.Store, eng, s.Plan.PlanID)
+		return e.makePlan(c, eng, s.Plan.PlanID)
 	}
 	reviews := s.Records.Of(t.TaskID).Reviews
 	last := reviews[len(reviews)-1]

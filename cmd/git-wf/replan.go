@@ -56,7 +56,7 @@ func (e *env) replan(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	if _, err := eng.Replan(c.Context, snap.ID, r); err != nil {
 		return err
 	}
-	return e.makePlan(c, eng.Store, eng, snap.ID)
+	return e.makePlan(c, eng, snap.ID)
 }
 
 // The commands that hand in a plan, and a changed one.

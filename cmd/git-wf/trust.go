@@ -44,16 +44,14 @@ func (e *env) trustCode(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	if err := e.allowCode(c.Context, store, eng); err != nil {
+	if err := e.allowCode(c.Context, eng); err != nil {
 		return err
 	}
-	return e.out(struct {
-		Code bool `json:"code"`
-	}{true}, func(io.Writer) {})
+	return e.out(map[string]bool{"code": true}, func(io.Writer) {})
 }
 
-func (e *env) allowCode(ctx context.Context, store *gitstore.Store, eng *engine.Engine) error {
-	if err := errors.Join(eng.Trust.AddCode(), e.suggestSandbox(ctx, store)); err != nil {
+func (e *env) allowCode(ctx context.Context, eng *engine.Engine) error {
+	if err := errors.Join(eng.Trust.AddCode(), e.suggestSandbox(ctx, eng.Store)); err != nil {
 		return err
 	}
 	e.tell("allowed in this repository: trusted lines run code that tasks have just changed, as you")
@@ -85,7 +83,7 @@ func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapsh
 	case e.json:
 		return nil
 	case e.asks():
-		return e.askTrust(c.Context, store, eng, snap.Plan, fresh)
+		return e.askTrust(c.Context, eng, snap.Plan, fresh)
 	case len(fresh) == 0:
 		e.tellCode(eng, snap.Plan)
 		return nil
@@ -107,8 +105,7 @@ func (st style) printLines(w io.Writer, lines []plandoc.CommandLine) {
 
 // askTrust asks whether the lines may run here and, if the plan has them judge changes, whether they may run code that
 // nobody has reviewed. A no to the lines is errWaiting.
-func (e *env) askTrust(ctx context.Context, store *gitstore.Store, eng *engine.Engine, p *plan.Plan,
-	lines []plandoc.CommandLine) error {
+func (e *env) askTrust(ctx context.Context, eng *engine.Engine, p *plan.Plan, lines []plandoc.CommandLine) error {
 	if len(lines) > 0 {
 		ok, err := e.ask(ctx, fmt.Sprintf("Let %s run on this machine? [y/N] ", engine.CountUntrusted(lines)))
 		if err == nil && !ok {
@@ -130,7 +127,7 @@ func (e *env) askTrust(ctx context.Context, store *gitstore.Store, eng *engine.E
 		e.tellCode(eng, p)
 		return err
 	}
-	return e.allowCode(ctx, store, eng)
+	return e.allowCode(ctx, eng)
 }
 
 // tellCode says what keeps the lines of a plan from judging its changes.

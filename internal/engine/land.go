@@ -243,6 +243,15 @@ func (e *Engine) landsOn(ctx context.Context, branch string) (string, plan.OID, 
 	return branch, tip, err
 }
 
+// staysBehind refuses an approved version that may not leave the plan: it is to be judged, or made anew.
+func staysBehind(s *plan.State, id plan.TaskID) error {
+	version, mend := s.Tasks[id].Approved, "git wf run"
+	if s.Unjudged(id, version) == "" {
+		mend = "git wf review " + string(id) + " --reject -m WHY has it made again"
+	}
+	return fault.Refused(mend, "%s: %s %s", id, plan.VersionID(version), s.KeptBack(id, version))
+}
+
 // queue lists the versions to land, each after those that it builds on, without those that are there.
 func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 	e, s := l.engine, l.snap.State()
@@ -253,12 +262,8 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 				id)
 		case t.Approved == 0:
 			return nil, fault.Refused("git wf status", "%s: no version of it is approved", id)
-		case s.Unjudged(id, t.Approved) != "":
-			return nil, fault.Refused("git wf run", "%s: %s %s", id, plan.VersionID(t.Approved),
-				s.KeptBack(id, t.Approved))
 		case !s.Delivers(id, t.Approved):
-			return nil, fault.Refused("final_deliverable_spec.deliver_accepted: true in the plan", "%s: %s %s", id,
-				plan.VersionID(t.Approved), s.KeptBack(id, t.Approved))
+			return nil, staysBehind(s, id)
 		}
 	}
 	first, err := e.firstBase(ctx, l.snap)
@@ -305,8 +310,7 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 		}
 	}
 	if approved == 0 && len(l.Kept) > 0 {
-		k := l.Kept[0]
-		return nil, fault.Refused("git wf show "+string(k.TaskID), "%s: %s %s", k.TaskID, k.ArtifactID, k.Reason)
+		return nil, staysBehind(s, l.Kept[0].TaskID)
 	}
 	if approved == 0 {
 		return nil, fault.Refused("git wf status", "%s: no change of it is approved", l.snap.ID)
