@@ -161,6 +161,18 @@ func (e *Engine) accept(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 	})
 }
 
+// drop takes a task whose rounds are used up out of the plan, with what has nothing else to build on.
+func (e *Engine) drop(ctx context.Context, id plan.ID, t *plan.TaskState) error {
+	due := func(h *hold) bool { return among(h.state.ToDrop(), t.TaskID) }
+	want := plan.Claim{Task: t.TaskID, Agent: plan.AgentWorkflow}
+	return e.underClaim(ctx, id, want, due, func(h *hold) error {
+		d := plan.Decision{By: plan.AgentWorkflow, CreatedAt: plan.Second(e.Now()),
+			Reason: fmt.Sprintf("%s was rejected, and no round is left", plan.VersionID(h.task.Active))}
+		ev := plan.Abandon{Task: t.TaskID, Drops: true, Author: AgentActor(plan.AgentWorkflow), Decision: d}
+		return e.record(ctx, id, t.TaskID, ev, h, nil, what)
+	})
+}
+
 // failedAny reports whether a MUST criterion was run and failed.
 func failedAny(results []plan.CriterionResult) bool {
 	for _, r := range results {

@@ -335,6 +335,9 @@ func (r *run) next(s *plan.State) []work {
 			choose(work{task: t, do: r.accept, what: "accept", agent: plan.AgentWorkflow})
 		}
 	}
+	for _, t := range s.ToDrop() {
+		choose(work{task: t, do: r.drop, what: "drop", agent: plan.AgentWorkflow})
+	}
 	for _, t := range s.ToApply() {
 		if t.Decides != nil {
 			choose(work{task: t, do: r.applyDecision, what: "apply", agent: plan.ReviewerDecision})

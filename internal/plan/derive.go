@@ -45,8 +45,12 @@ func (s Status) String() string {
 	return strings.ToLower(string(s))
 }
 
-// gone reports whether the task is no part of the plan's work: it was abandoned, or done elsewhere.
+// gone reports whether the task is no part of the plan's work: it was abandoned, or done elsewhere. Then it holds
+// nothing back, and is no input.
 func (s Status) gone() bool { return s == StatusAbandoned || s == StatusDoneElsewhere }
+
+// open reports whether the tasks that depend on one of the status wait for it.
+func (s Status) open() bool { return s != StatusDone && !s.gone() }
 
 // blocked reports whether the task waits for somebody outside the engine.
 func (s Status) blocked() bool {
@@ -396,20 +400,19 @@ func (s *State) derivePending(t *TaskState) {
 		return
 	}
 	_, t.waits = s.splits[t.TaskID]
-	t.waits = t.waits || slices.ContainsFunc(t.DependsOn, func(d TaskID) bool { return s.holdsBack(d, t) })
+	t.waits = t.waits || slices.ContainsFunc(t.DependsOn, s.holdsBack)
 	if t.Status == StatusPending && !t.waits {
 		t.Status = StatusReady
 	}
 }
 
 // holdsBack reports whether a task that depends on this one has to wait: for a GOAL, until all of its leaves are DONE.
-func (s *State) holdsBack(id TaskID, waiting *TaskState) bool {
+func (s *State) holdsBack(id TaskID) bool {
 	t := s.Tasks[id]
 	if t != nil && t.NodeType == Goal {
 		return t.tally.open() || s.fillOf(id) != ""
 	}
-	passed := t != nil && t.Status == StatusAbandoned && waiting.assumesOrder()
-	return t == nil || t.Status != StatusDone && t.Status != StatusDoneElsewhere && !passed
+	return t == nil || t.Status.open()
 }
 
 // WaitsFor lists the tasks that hold a task back: of an ACTION the open ones among its dependencies, as the plan names
@@ -439,7 +442,7 @@ func (s *State) WaitsFor(t *TaskState) []TaskID {
 		}
 		ids = append(ids, t.open...)
 		for _, d := range t.DependsOn {
-			if s.holdsBack(d, t) {
+			if s.holdsBack(d) {
 				ids = append(ids, d)
 			}
 		}
@@ -545,7 +548,7 @@ func (s *State) resolveGoals(list []TaskID) []TaskID {
 		switch dep := s.Tasks[d]; {
 		case dep == nil:
 			continue // in a plan that no rule has checked
-		case dep.Status == StatusDoneElsewhere: // it has made nothing here
+		case dep.NodeType != Goal && dep.Status.gone(): // it has made nothing that counts here
 			continue
 		case dep.NodeType == Goal:
 			leaves = s.Leaves(d)

@@ -29,6 +29,7 @@ func (e *abandonError) Exit() (int, string) {
 // Abandoning the root gives up the whole plan.
 type Abandon struct {
 	Task     TaskID
+	Drops    bool // its rounds are used up: what has nothing else to build on goes along, the rest goes on without it
 	Decision Decision
 	Author   Actor
 }
@@ -48,15 +49,60 @@ func (e Abandon) Apply(s *State) (Change, error) {
 	case t.NodeType == Action && t.Planning() && s.Plan.Grafted(t.TaskID):
 		return Change{}, refuse(e.Task, "has made the plan, which is part of it; amend the plan instead")
 	}
-	goes := s.goesWith(t)
-	if needs := s.neededFor(t, goes); len(needs) > 0 {
+	goes, kind, along := s.goesWith(t), markAbandoned, ", with %s below it"
+	if e.Drops {
+		if !s.exhaustedTo(t, onExhaustedDrop) {
+			return Change{}, refuse(e.Task, "has rounds left, or is not to be dropped")
+		}
+		goes, kind, along = s.dropsWith(t), markDropped, ", with %s that had nothing else to build on"
+	}
+	if needs := s.neededFor(t, goes, e.Drops); len(needs) > 0 {
 		return Change{}, &abandonError{e.Task, needs}
 	}
-	subject := fmt.Sprintf("%s: abandoned", e.Task)
+	subject := fmt.Sprintf("%s: %s", e.Task, kind)
 	if n := len(goes) - 1; n > 0 {
-		subject += fmt.Sprintf(", with %s below it", plain.Count(n, "task"))
+		subject += fmt.Sprintf(along, plain.Count(n, "task"))
 	}
-	return s.markTasks(e.Task, goes, eventAbandoned, markAbandoned, subject, e.Decision, e.Author), nil
+	return s.markTasks(e.Task, goes, eventAbandoned, kind, subject, e.Decision, e.Author), nil
+}
+
+// dropsWith lists the tasks that are dropped with a task: itself, those that have nothing left to build on, or to
+// judge, and the GOALs that have nothing left below them.
+func (s *State) dropsWith(t *TaskState) []TaskID {
+	goes, gone := []TaskID{t.TaskID}, map[TaskID]bool{t.TaskID: true}
+	allGone := func(ids []TaskID) bool {
+		return len(ids) > 0 && !slices.ContainsFunc(ids, func(id TaskID) bool { return !gone[id] })
+	}
+	for n := 0; n < len(goes); {
+		n = len(goes)
+		for _, other := range s.order {
+			var of []TaskID
+			switch {
+			case gone[other.TaskID] || other.Status.gone() || other.Decides != nil || s.shape.grafted[other.TaskID]:
+			case other.NodeType == Goal && other.ParentTaskID != "" && s.fillOf(other.TaskID) == "":
+				of = s.Leaves(other.TaskID)
+			case other.Judges != nil:
+				of = s.Judged(other.TaskID)
+			case other.NodeType == Action:
+				of = s.Inputs(other.TaskID)
+			}
+			if allGone(of) {
+				goes, gone[other.TaskID] = append(goes, other.TaskID), true
+			}
+		}
+	}
+	return goes
+}
+
+// ToDrop are the tasks that are to be dropped, in plan order. One that something else names is for a person.
+func (s *State) ToDrop() (due []*TaskState) {
+	for _, t := range s.order {
+		if t.Status == StatusWaitingExternal && s.exhaustedTo(t, onExhaustedDrop) &&
+			len(s.neededFor(t, s.dropsWith(t), true)) == 0 {
+			due = append(due, t)
+		}
+	}
+	return due
 }
 
 // assumesOrder reports whether nothing but the order of another system's file says what the task depends on.
@@ -82,8 +128,9 @@ func (s *State) goesWith(t *TaskState) []TaskID {
 	return goes
 }
 
-// neededFor says what the tasks that would go are needed for. A plan that is given up as a whole needs nothing.
-func (s *State) neededFor(t *TaskState, goes []TaskID) []string {
+// neededFor says what the tasks that would go are needed for. A plan that is given up as a whole needs nothing; who
+// depends on what is dropped has something else.
+func (s *State) neededFor(t *TaskState, goes []TaskID, drops bool) []string {
 	if t.TaskID == s.Plan.RootTaskID {
 		return nil
 	}
@@ -95,10 +142,11 @@ func (s *State) neededFor(t *TaskState, goes []TaskID) []string {
 		other := s.Tasks[id]
 		return other != nil && !gone[id] && other.Status != StatusAbandoned
 	}
+	waits := func(id TaskID) bool { return !drops && stays(id) && !s.Tasks[id].assumesOrder() }
 	var needs []string
 	for _, id := range goes {
 		for _, d := range s.shape.dependants[id] {
-			if stays(d) && !s.Tasks[d].assumesOrder() {
+			if waits(d) {
 				needs = append(needs, fmt.Sprintf("%s depends on %s", d, id))
 			}
 		}
@@ -110,7 +158,7 @@ func (s *State) neededFor(t *TaskState, goes []TaskID) []string {
 			continue
 		}
 		for _, d := range s.shape.dependants[above] {
-			if stays(d) && !s.Tasks[d].assumesOrder() {
+			if waits(d) {
 				needs = append(needs, fmt.Sprintf("%s depends on %s, of which nothing would be left", d, above))
 			}
 		}
@@ -123,7 +171,7 @@ func (s *State) neededFor(t *TaskState, goes []TaskID) []string {
 			needs = append(needs, fmt.Sprintf("%s is assembled by %s", g.TaskID, f.AssembleTaskID))
 		default:
 			for _, id := range f.IncludeChildren {
-				if gone[id] {
+				if gone[id] && !(drops && slices.ContainsFunc(f.IncludeChildren, stays)) {
 					needs = append(needs, fmt.Sprintf("%s delivers %s "+
 						"(final_deliverable_spec.include_children)", g.TaskID, id))
 				}

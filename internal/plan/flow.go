@@ -87,7 +87,10 @@ type Fill struct {
 }
 
 // What a CHECK does when its rounds are used up. By default a person is asked.
-const onExhaustedAccept = "accept"
+const (
+	onExhaustedAccept = "accept"
+	onExhaustedDrop   = "drop"
+)
 
 // The names of roles and of what acts of a plan's own.
 const (

@@ -194,8 +194,8 @@ func (f *flowTeam) check(id TaskID) *Task {
 	if f.chance(50) {
 		c.MaxRounds = 1 + f.rnd.IntN(3)
 	}
-	if f.chance(15) {
-		c.OnExhausted = onExhaustedAccept
+	if f.chance(25) && !strings.HasPrefix(string(id), "REVIEW") {
+		c.OnExhausted = []string{onExhaustedAccept, onExhaustedDrop}[f.rnd.IntN(2)]
 	}
 	switch f.rnd.IntN(6) {
 	case 0: // more must approve
@@ -394,6 +394,9 @@ func (f *flowTeam) step() bool {
 	for _, t := range s.ToAccept() {
 		can = append(can, func() { f.review(t.TaskID, t.Active, reviewerAccepted, Approved) })
 	}
+	for _, t := range s.ToDrop() {
+		can = append(can, func() { f.drop(t.TaskID) })
+	}
 	if len(f.doing) < f.jobs {
 		for _, t := range s.Ready() {
 			can = append(can, func() { f.begin(s, t) })
@@ -410,6 +413,27 @@ func (f *flowTeam) step() bool {
 	}
 	can[f.rnd.IntN(len(can))]()
 	return true
+}
+
+// drop takes a task out of the plan. What was worked on stays claimed until its worker ends.
+func (f *flowTeam) drop(id TaskID) {
+	before := f.state()
+	if !f.apply(Abandon{Task: id, Drops: true, Decision: Decision{By: AgentWorkflow, CreatedAt: f.now, Reason: "no round is left"}}) {
+		f.fail("%s is not dropped", id)
+	}
+	s := f.state()
+	for _, t := range s.order {
+		if t.NodeType != Action || before.Tasks[t.TaskID].Status == t.Status || t.TaskID == id || t.Status != StatusAbandoned {
+			continue
+		}
+		left := s.Inputs(t.TaskID)
+		if t.Judges != nil {
+			left = s.Judged(t.TaskID)
+		}
+		if len(left) > 0 {
+			f.fail("%s went with %s, and has %v to build on", t.TaskID, id, left)
+		}
+	}
 }
 
 // begin claims a task and locks what it works from.
@@ -808,13 +832,18 @@ func (f *flowTeam) bounded() {
 		if t.NodeType != Action || t.Decides != nil {
 			continue
 		}
-		most, seen := rounds(t.TaskID), map[TaskID]bool{}
+		most, seen := rounds(t.TaskID), map[TaskID]bool{} // and what is dropped is one more change of its inputs
 		var above func(id TaskID)
 		above = func(id TaskID) {
-			for _, in := range s.resolveGoals(s.Tasks[id].DependsOn) {
-				if !seen[in] {
+			for _, other := range s.order { // also what is abandoned by now
+				in := other.TaskID
+				on := func(d TaskID) bool { return slices.Contains(s.Lineage(other.Task), d) }
+				if other.NodeType == Action && !other.Planning() && !seen[in] && slices.ContainsFunc(s.Tasks[id].DependsOn, on) {
 					seen[in] = true
 					most += rounds(in) - 1
+					if s.onExhausted(in) == onExhaustedDrop || s.Tasks[in].Status == StatusAbandoned {
+						most++
+					}
 					above(in)
 				}
 			}

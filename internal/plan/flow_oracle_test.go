@@ -135,7 +135,12 @@ func (o *oracle) approved(id TaskID) int {
 
 func (o *oracle) abandoned(id TaskID) bool {
 	marks := o.rec.Of(id).Marks
-	return len(marks) > 0 && marks[len(marks)-1].Kind == markAbandoned
+	return len(marks) > 0 && marks[len(marks)-1].Kind != markRestored
+}
+
+func (o *oracle) dropped(id TaskID) bool {
+	marks := o.rec.Of(id).Marks
+	return len(marks) > 0 && marks[len(marks)-1].Kind == markDropped
 }
 
 func (o *oracle) lastAct(id TaskID) (last actRecord) {
@@ -229,7 +234,7 @@ func (o *oracle) stale(id TaskID) bool {
 		return false
 	}
 	for _, l := range o.rec.Of(id).From {
-		if l.Version != o.newest(id) || o.task(l.Task) == nil || o.abandoned(l.Task) {
+		if l.Version != o.newest(id) || o.task(l.Task) == nil || o.abandoned(l.Task) && !o.dropped(l.Task) {
 			continue
 		}
 		now := o.approved(l.Task)
@@ -349,7 +354,7 @@ func (o *oracle) awaited(id TaskID, mode string) bool {
 	case mode == modeInvestigate, mode == modePartial && o.blocked(id):
 		return false
 	}
-	return o.status(id) != StatusDone
+	return o.status(id) != StatusDone && !o.abandoned(id)
 }
 
 func (o *oracle) waits(id TaskID, mode string) bool {

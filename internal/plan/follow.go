@@ -226,7 +226,7 @@ func (f *flow) isAwaited(id TaskID, mode string) bool {
 	case in.Decides != nil && !f.done[in.place]:
 		return true // it ends last
 	}
-	return in.Status != StatusDone && in.Status != StatusDoneElsewhere
+	return in.Status.open()
 }
 
 // filled reports whether a workflow has filled a GOAL and every GOAL below it, even if with nothing.

@@ -262,7 +262,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			Dir: "marks", Events: []string{eventAbandoned, eventRestored}, Named: true, Reads: "yes, the newest",
 			Document: Decision{}, Content: contentOf((*Decision).says, markRules...),
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
-				return (x.word == markAbandoned || x.word == markRestored) &&
+				return (x.word == markAbandoned || x.word == markDropped || x.word == markRestored) &&
 					appendRecord(&x.to.Marks, MarkRecord{x.n, x.word})
 			}}},
 		},

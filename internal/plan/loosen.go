@@ -87,7 +87,7 @@ func (t *Task) loosens(held *Task) (fs Findings) {
 	if t.MaxRounds > held.MaxRounds {
 		fs = append(fs, loosened("max_rounds", "at most", float64(t.MaxRounds), float64(held.MaxRounds)))
 	}
-	if t.TakesExhausted() && !held.TakesExhausted() {
+	if !t.AsksExhausted() && held.AsksExhausted() {
 		fs = append(fs, newly("on_exhausted", "ask", t.OnExhausted))
 	}
 	if f := t.FinalDeliverableSpec; f != nil && f.DeliverAccepted &&

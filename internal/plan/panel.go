@@ -197,8 +197,11 @@ func (s *State) exhausted(t *TaskState) string {
 		return roundOf(n, of) + ", and no round is left"
 	}
 	reason := roundOf(n, of) + ", " + VersionID(t.Active) + " was rejected"
-	if s.mayAccept(t, t.Active) {
+	switch {
+	case s.mayAccept(t, t.Active):
 		reason += ", git wf run accepts it"
+	case s.exhaustedTo(t, onExhaustedDrop):
+		reason += ", git wf run drops it unless it is named elsewhere"
 	}
 	return reason
 }
@@ -224,15 +227,25 @@ func (s *State) Round(t *TaskState) (n, of int) {
 	return min(t.Rejected+1, of), of
 }
 
-// TakesExhausted reports whether a CHECK takes what there is when its rounds are used up.
-func (t *Task) TakesExhausted() bool { return t.OnExhausted == onExhaustedAccept }
+// AsksExhausted reports whether a CHECK has a person decide when its rounds are used up.
+func (t *Task) AsksExhausted() bool {
+	return t.OnExhausted != onExhaustedAccept && t.OnExhausted != onExhaustedDrop
+}
 
-// takesExhausted reports whether the newest version of a task is taken as it is once its rounds are used up. Never one
-// that would take effect on other tasks: a plan, verdicts or a decision.
-func (s *State) takesExhausted(id TaskID) bool {
+// onExhausted is what comes of a task once its rounds are used up. Never of one that would take effect on other tasks,
+// or no longer does: a plan, verdicts or a decision.
+func (s *State) onExhausted(id TaskID) string {
 	t, c := s.Tasks[id], s.CheckOf(id)
-	return t != nil && c != nil && c.TakesExhausted() && !t.Planning() && t.Judges == nil &&
-		t.Decides == nil
+	if t == nil || c == nil || t.Planning() || t.Judges != nil || t.Decides != nil || s.Plan.SchemaVersion < 2 {
+		return ""
+	}
+	return c.OnExhausted
+}
+
+// exhaustedTo reports whether the newest version of a task is rejected, no round is left, and that is to come of it.
+func (s *State) exhaustedTo(t *TaskState, what string) bool {
+	return t.Active > 0 && t.Verdict == Rejected && t.Rejected >= s.maxRounds(t.TaskID) &&
+		s.onExhausted(t.TaskID) == what
 }
 
 // acceptance is the number of the review that takes a version as it is, because the rounds are used up; 0 if there is
@@ -241,7 +254,7 @@ func (s *State) acceptance(id TaskID, r *TaskRecords, version int) int {
 	i := slices.IndexFunc(r.Reviews, func(v ReviewRecord) bool {
 		return v.Version == version && v.Reviewer == reviewerAccepted && v.Verdict == Approved
 	})
-	if i < 0 || s.Plan.SchemaVersion < 2 || !s.takesExhausted(id) || !s.usedUp(id, r, version, r.Reviews[i].N) {
+	if i < 0 || s.onExhausted(id) != onExhaustedAccept || !s.usedUp(id, r, version, r.Reviews[i].N) {
 		return 0
 	}
 	return r.Reviews[i].N
@@ -282,18 +295,14 @@ func (s *State) mayAccept(t *TaskState, version int) bool {
 	accepted := slices.ContainsFunc(r.Reviews, func(v ReviewRecord) bool {
 		return v.Version == version && v.Reviewer == reviewerAccepted
 	})
-	return version == t.Active && t.Verdict == Rejected && !accepted &&
-		s.takesExhausted(t.TaskID) && t.Rejected >= s.maxRounds(t.TaskID)
+	return version == t.Active && !accepted && s.exhaustedTo(t, onExhaustedAccept)
 }
 
 // ToAccept are the tasks whose newest version is to be taken as it is, in plan order.
 func (s *State) ToAccept() []*TaskState {
-	if s.Plan.SchemaVersion < 2 {
-		return nil
-	}
 	var due []*TaskState
 	for _, t := range s.order {
-		if t.NodeType == Action && t.Status == StatusWaitingExternal && s.mayAccept(t, t.Active) {
+		if t.Status == StatusWaitingExternal && s.mayAccept(t, t.Active) {
 			due = append(due, t)
 		}
 	}

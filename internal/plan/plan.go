@@ -107,7 +107,7 @@ type Task struct {
 	Quorum             int      `json:"quorum,omitempty" at:"CHECK"`
 	MinScore           int      `json:"min_score,omitempty" at:"CHECK"`
 	MaxRounds          int      `json:"max_rounds,omitempty" at:"CHECK"`   // rejected versions; 0: Config.MaxAttempts
-	OnExhausted        string   `json:"on_exhausted,omitempty" at:"CHECK"` // onExhaustedAccept, or a person is asked
+	OnExhausted        string   `json:"on_exhausted,omitempty" at:"CHECK"` // accept, drop, or a person is asked
 	Agree              *Agree   `json:"agree,omitempty" at:"CHECK"`
 	Rubric             *Rubric  `json:"rubric,omitempty" at:"CHECK"`
 

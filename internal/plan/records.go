@@ -175,6 +175,7 @@ func (w WaiverRecord) Path() string {
 // The kinds of mark.
 const (
 	markAbandoned = "abandoned"
+	markDropped   = "dropped" // abandoned because its rounds are used up: what was made from it is stale
 	markRestored  = "restored"
 )
 
@@ -437,7 +438,11 @@ func (t *TaskRecords) LastAct() string {
 func (t *TaskRecords) Reset() resetRecord { return newestOf(t.Resets) }
 
 // Abandoned reports whether the newest mark takes the task out of the plan.
-func (t *TaskRecords) Abandoned() bool { return newestOf(t.Marks).Kind == markAbandoned }
+func (t *TaskRecords) Abandoned() bool {
+	return newestOf(t.Marks).Kind == markAbandoned || t.dropped()
+}
+
+func (t *TaskRecords) dropped() bool { return newestOf(t.Marks).Kind == markDropped }
 
 // Waived reports whether a waiver passes the criterion for the version.
 func (t *TaskRecords) Waived(version int, criterion string) bool {

@@ -60,14 +60,14 @@ func (s *State) staleInputs(t *TaskState, version int) []linkRecord {
 	var stale []linkRecord
 	for _, l := range r.From {
 		in := s.Tasks[l.Task]
-		if l.Version != version || in == nil || in.NodeType != Action || in.Status == StatusAbandoned {
-			continue
+		switch {
+		case l.Version != version || in == nil || in.NodeType != Action:
+		case in.Status == StatusAbandoned && !s.Records.Of(l.Task).dropped():
+		case in.Status == StatusDone && (in.Approved == l.Of || s.sameFiles(t, l) ||
+			r.holdsFor(linkRecord{version, l.Task, in.Approved})):
+		default:
+			stale = append(stale, l)
 		}
-		if in.Status == StatusDone && (in.Approved == l.Of || s.sameFiles(t, l) ||
-			r.holdsFor(linkRecord{version, l.Task, in.Approved})) {
-			continue
-		}
-		stale = append(stale, l)
 	}
 	return stale
 }
@@ -158,7 +158,11 @@ func (s *State) staleText(links []linkRecord) string {
 	}
 	return "made from " + strings.Join(plain.Some(links, 5, func(l linkRecord) string {
 		now := "approved is " + VersionID(s.Tasks[l.Task].Approved)
-		if s.Tasks[l.Task].Status != StatusDone {
+		switch s.Tasks[l.Task].Status {
+		case StatusDone:
+		case StatusAbandoned:
+			now = "which was dropped"
+		default:
 			now = "which is made anew"
 		}
 		return fmt.Sprintf("%s %s, %s", l.Task, VersionID(l.Of), now)

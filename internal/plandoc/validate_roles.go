@@ -127,8 +127,8 @@ func (v *validator) dependsOn(t *plan.Task, id plan.TaskID) bool {
 // checkRounds checks how a CHECK comes to its verdict. The floors of the policy bind here, too.
 func (v *validator) checkRounds(i int, t *plan.Task) {
 	target := v.taskByID(t.ReviewTargetTaskID)
-	if t.TakesExhausted() && target != nil && (target.Planning() || target.Judges != nil || target.Decides != nil) {
-		v.add(i, "accepts-act", "on_exhausted", "what was rejected would take effect on other tasks", "ask",
+	if !t.AsksExhausted() && target != nil && (target.Planning() || target.Judges != nil || target.Decides != nil) {
+		v.add(i, "accepts-act", "on_exhausted", "what was rejected would take effect on other tasks, or nobody judge them", "ask",
 			t.OnExhausted, "on_exhausted: ask")
 	}
 	v.checkAgree(i, t)
