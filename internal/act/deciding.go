@@ -295,6 +295,7 @@ func (r *ruling) checkJudgeOrder(t *plan.TaskState) {
 			}
 		case blocks(s.Status):
 			blocked = append(blocked, id)
+		case s.Behind() && r.x.Mode == modePartial:
 		default:
 			open = append(open, id)
 		}

@@ -276,6 +276,10 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 		if t["Wf-Agent"] == plan.ReviewerChecks && a.chain.plan != nil {
 			return a.mayHold(s, task, name)
 		}
+	case "marks":
+		if kind == plan.EventDropped {
+			return a.mayDrop(s, c.path)
+		}
 	case "checks":
 		_, v, _ := strings.Cut(strings.TrimSuffix(name, ".json"), "-")
 		if !a.chain.hasMade(task, v) {
@@ -284,6 +288,19 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 	}
 	if doc := plan.OwnerOf(rest); doc != "" && !s.added[task.Dir()+"/"+doc] {
 		return "belongs to a record that the event does not make; records are written once, and whole"
+	}
+	return ""
+}
+
+// mayDrop says why a task can't be dropped; "" if its rounds are used up, or it has nothing else to build on.
+func (a *auditor) mayDrop(s *step, mark string) string {
+	snap, err := a.before(s)
+	if err != nil {
+		return plain.Line(err.Error())
+	}
+	made, err := plan.Abandon{Task: plan.TaskID(s.trailers["Wf-Task"]), Drops: true}.Apply(snap.State())
+	if err != nil || !slices.ContainsFunc(made.Add, func(e plan.Entry) bool { return e.Path == mark }) {
+		return "drops what has rounds left, or something else to build on"
 	}
 	return ""
 }

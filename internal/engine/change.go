@@ -80,10 +80,16 @@ func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 	return e.join(ctx, batch, snap, id, "", approved(snap, below(snap, id)))
 }
 
-// below are the tasks with approved changes that a task builds on.
+// below are the tasks with approved changes that a task builds on. Changes that one judge joins build on each other: it
+// begins with those before it, as far as they are there, so that it can't contradict them.
 func below(snap *gitstore.Snapshot, id plan.TaskID) []plan.TaskID {
 	state := snap.State()
-	return slices.DeleteFunc(state.Changes(id), func(in plan.TaskID) bool {
+	changes := state.Changes(id)
+	if judges := state.JudgesOf(id); len(judges) > 0 && slices.Contains(changes, id) {
+		changes = state.Changes(judges[0])
+		changes = changes[:slices.Index(changes, id)+1]
+	}
+	return slices.DeleteFunc(changes, func(in plan.TaskID) bool {
 		return in == id || state.Tasks[in].Approved == 0
 	})
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -30,7 +31,7 @@ func abandonPlan() *Plan {
 func TestAbandonNeeds(t *testing.T) {
 	approved := &TaskRecords{Artifacts: []ArtifactRecord{{Version: 1}},
 		Reviews: []ReviewRecord{{1, 1, 95, "ann", Approved}}}
-	gone := &TaskRecords{Marks: []MarkRecord{{1, markAbandoned}}}
+	gone := &TaskRecords{Marks: []MarkRecord{{1, eventAbandoned}}}
 	for _, tt := range []struct {
 		name    string
 		task    TaskID
@@ -144,4 +145,60 @@ func recordsWith(changes ...Change) Records {
 		r.Tasks[id] = ParseTaskRecords(list)
 	}
 	return r
+}
+
+// What is dropped takes along what has nothing else to build on; the rest goes on without it.
+func TestDropNeeds(t *testing.T) {
+	rejected := &TaskRecords{Artifacts: []ArtifactRecord{{Version: 1}},
+		Reviews: []ReviewRecord{{1, 1, 5, "ann", Rejected}}}
+	for _, tt := range []struct {
+		name   string
+		task   TaskID
+		change func(*Plan)
+		want   string // of the refusal; else the paths that are added
+		due    bool
+	}{
+		{"and what needs it alone", "B-1", func(p *Plan) {}, "B-1 GOAL-2 B-2", true},
+		{"who has something else goes on", "B-1", func(p *Plan) {
+			p.Task("B-2").DependsOn = []TaskID{"GOAL-2", "A-3"}
+		}, "B-1 GOAL-2", true},
+		{"who only comes after it goes on", "B-1", func(p *Plan) {
+			p.Task("B-2").DependsOn, p.Task("B-2").OrderOnly = []TaskID{"B-1", "A-3"}, []TaskID{"B-1", "A-3"}
+		}, "B-1 GOAL-2", true},
+		{"a judge judges the others", "B-1", func(p *Plan) {
+			p.Task("B-2").DependsOn, p.Task("B-2").Judges = []TaskID{"B-1", "A-3"}, &Judges{Tasks: []TaskID{"B-1", "A-3"}}
+		}, "B-1 GOAL-2", true},
+		{"one of several that are delivered", "B-1", func(p *Plan) {
+			p.Tasks[0].FinalDeliverableSpec = &FinalDeliverableSpec{Mode: PassThrough, IncludeChildren: []TaskID{"B-1", "A-3"}}
+		}, "B-1 GOAL-2 B-2", true},
+		{"the only one that is delivered", "B-1", func(p *Plan) {
+			p.Tasks[0].FinalDeliverableSpec = &FinalDeliverableSpec{Mode: PassThrough, IncludeChildren: []TaskID{"B-1"}}
+		}, "GOAL-1 delivers B-1", false},
+		{"the last that covers a criterion at the top", "A-1", func(p *Plan) {}, "R1 would be covered by nothing", false},
+		{"with a round left", "B-1", func(p *Plan) { p.Task("CHECK-B-1").MaxRounds = 2 }, "has rounds left", false},
+		{"where a person is asked", "B-1", func(p *Plan) { p.Task("CHECK-B-1").OnExhausted = "ask" }, "is not to be dropped", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := abandonPlan()
+			p.SchemaVersion = 2
+			p.Task(tt.task.CheckID()).OnExhausted, p.Task(tt.task.CheckID()).MaxRounds = onExhaustedDrop, 1
+			tt.change(p)
+			s := Derive(p, Records{Tasks: map[TaskID]*TaskRecords{tt.task: rejected}}, nil, noon)
+			c, err := Abandon{Task: tt.task, Drops: true, Decision: Decision{Reason: "why"}}.Apply(s)
+			got := fmt.Sprint(err)
+			if err == nil {
+				var ids []string
+				for _, a := range c.Add {
+					ids = append(ids, strings.Split(a.Path, "/")[2])
+				}
+				got = strings.Join(ids, " ")
+			}
+			if (tt.due || err == nil) && got != tt.want || !strings.Contains(got, tt.want) {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+			if due := len(s.ToDrop()) > 0; due != tt.due {
+				t.Errorf("a run drops it: %v", due)
+			}
+		})
+	}
 }

@@ -94,6 +94,7 @@ type TaskState struct {
 	order   orderRecord // that is open,
 	ordered bool        // if there is one
 	stuck   bool        // it goes on by an order or a person alone
+	behind  bool        // it is blocked, or waits for one that is
 	open    []TaskID    // of a task that decides: what it waits for
 	reason  string      // of its own, for people: State.Reason adds the tasks that hold it back
 	tally   tally       // of a GOAL
@@ -102,6 +103,9 @@ type TaskState struct {
 
 // Waits reports whether other tasks hold the task back. State.WaitsFor names them.
 func (t *TaskState) Waits() bool { return t.waits }
+
+// Behind reports whether the task is blocked, or waits for one that is.
+func (t *TaskState) Behind() bool { return t.behind }
 
 // tally counts the leaves of a GOAL by where they stand.
 type tally struct{ leaves, done, blocked, begun int }
@@ -173,7 +177,7 @@ func Derive(p *Plan, r Records, claims Claims, now time.Time) *State {
 
 // collectLeaves notes the leaves of a GOAL.
 func (s *State) collectLeaves(goal *TaskState) {
-	list := leaves{ids: s.leaves(goal.TaskID, nil, map[TaskID]bool{})}
+	list := leaves{ids: s.leaves(goal.TaskID, false, nil, map[TaskID]bool{})}
 	list.at = make([]int, len(list.ids))
 	for n, id := range list.ids {
 		at := s.Tasks[id].place
@@ -504,16 +508,17 @@ func (s *State) Leaves(id TaskID) []TaskID {
 	if list, ok := s.below[id]; ok {
 		return slices.Clip(list.ids)
 	}
-	return s.leaves(id, nil, map[TaskID]bool{})
+	return s.leaves(id, false, nil, map[TaskID]bool{})
 }
 
-// leaves visits each GOAL once: in a plan that nobody has validated, parents may form a cycle.
-func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID {
+// leaves visits each GOAL once: in a plan that nobody has validated, parents may form a cycle. With gone it finds the
+// abandoned ones, too.
+func (s *State) leaves(id TaskID, gone bool, found []TaskID, seen map[TaskID]bool) []TaskID {
 	t := s.Tasks[id]
 	switch {
 	case t == nil:
 		return found
-	case t.NodeType == Action && (t.Planning() || t.Status.gone()):
+	case t.NodeType == Action && (t.Planning() || t.Status.gone() && !gone):
 		return found
 	case t.NodeType == Action:
 		return append(found, id)
@@ -522,7 +527,7 @@ func (s *State) leaves(id TaskID, found []TaskID, seen map[TaskID]bool) []TaskID
 	}
 	seen[id] = true
 	for _, c := range s.shape.children[id] {
-		found = s.leaves(c, found, seen)
+		found = s.leaves(c, gone, found, seen)
 	}
 	return found
 }
@@ -575,7 +580,11 @@ func (s *State) Changes(of ...TaskID) []TaskID {
 			return
 		}
 		visited[id] = true
-		inputs := s.resolveGoals(s.Tasks[id].DependsOn)
+		var inputs []TaskID // through what is abandoned to what that builds on
+		seen := map[TaskID]bool{}
+		for _, d := range s.Tasks[id].DependsOn {
+			inputs = s.leaves(d, true, inputs, seen)
+		}
 		slices.SortFunc(inputs, func(a, b TaskID) int { return s.Place(a) - s.Place(b) })
 		for _, in := range inputs {
 			visit(in, found)
@@ -589,7 +598,8 @@ func (s *State) Changes(of ...TaskID) []TaskID {
 	visited = map[TaskID]bool{}
 	for _, t := range s.Plan.Tasks {
 		visit(t.TaskID, func(id TaskID) {
-			if t := s.Tasks[id]; t.NodeType == Action && t.Changes() && (len(of) == 0 || wanted[id]) {
+			t, among := s.Tasks[id], wanted[id] && s.Tasks[id].Status != StatusAbandoned
+			if t.NodeType == Action && t.Changes() && (len(of) == 0 || among) {
 				list = append(list, id)
 			}
 		})

@@ -49,12 +49,12 @@ func (e Abandon) Apply(s *State) (Change, error) {
 	case t.NodeType == Action && t.Planning() && s.Plan.Grafted(t.TaskID):
 		return Change{}, refuse(e.Task, "has made the plan, which is part of it; amend the plan instead")
 	}
-	goes, kind, along := s.goesWith(t), markAbandoned, ", with %s below it"
+	goes, kind, along := s.goesWith(t), eventAbandoned, ", with %s below it"
 	if e.Drops {
 		if !s.exhaustedTo(t, onExhaustedDrop) {
 			return Change{}, refuse(e.Task, "has rounds left, or is not to be dropped")
 		}
-		goes, kind, along = s.dropsWith(t), markDropped, ", with %s that had nothing else to build on"
+		goes, kind, along = s.dropsWith(t), EventDropped, ", with %s that had nothing else to build on"
 	}
 	if needs := s.neededFor(t, goes, e.Drops); len(needs) > 0 {
 		return Change{}, &abandonError{e.Task, needs}
@@ -63,7 +63,7 @@ func (e Abandon) Apply(s *State) (Change, error) {
 	if n := len(goes) - 1; n > 0 {
 		subject += fmt.Sprintf(along, plain.Count(n, "task"))
 	}
-	return s.markTasks(e.Task, goes, eventAbandoned, kind, subject, e.Decision, e.Author), nil
+	return s.markTasks(e.Task, goes, kind, subject, e.Decision, e.Author), nil
 }
 
 // dropsWith lists the tasks that are dropped with a task: itself, those that have nothing left to build on, or to
@@ -249,12 +249,12 @@ func (e Restore) Apply(s *State) (Change, error) {
 	if n := len(back) - 1; n > 0 {
 		subject += fmt.Sprintf(", with %s below it", plain.Count(n, "task"))
 	}
-	return s.markTasks(e.Task, back, eventRestored, markRestored, subject, e.Decision, e.Author), nil
+	return s.markTasks(e.Task, back, eventRestored, subject, e.Decision, e.Author), nil
 }
 
 // markTasks is the change that marks tasks, all by one decision.
-func (s *State) markTasks(about TaskID, ids []TaskID, event, kind, subject string, d Decision, author Actor) Change {
-	c := Change{Subject: subject, Body: d.Reason, Trailers: trailers(event, about), Author: author}
+func (s *State) markTasks(about TaskID, ids []TaskID, kind, subject string, d Decision, author Actor) Change {
+	c := Change{Subject: subject, Body: d.Reason, Trailers: trailers(kind, about), Author: author}
 	for _, id := range ids {
 		rec := MarkRecord{N: nextNumber(s.Records.Of(id).Marks), Kind: kind}
 		c.Add = append(c.Add, Entry{Path: id.Dir() + "/" + rec.Path(), Data: Document(d)})

@@ -142,7 +142,7 @@ const (
 
 // The modes of a review that an order asks for, apart from the usual one.
 const (
-	modePartial     = "partial"     // without the tasks that are blocked
+	modePartial     = "partial"     // without the tasks that are blocked, or wait for one that is
 	modeInvestigate = "investigate" // who is at fault: reads rejected versions, too, and judges nothing
 )
 

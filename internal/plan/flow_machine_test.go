@@ -575,6 +575,7 @@ func (f *flowTeam) allows(s *State, by, judge TaskID, mode string) bool {
 		switch t := s.Tasks[id]; {
 		case t.Status == StatusDone:
 			done++
+		case t.Behind() && !t.Status.blocked():
 		case !t.Status.blocked() || s.DecisionsSince(by, id) < p.BlockedRounds:
 			return false
 		default:

@@ -135,12 +135,12 @@ func (o *oracle) approved(id TaskID) int {
 
 func (o *oracle) abandoned(id TaskID) bool {
 	marks := o.rec.Of(id).Marks
-	return len(marks) > 0 && marks[len(marks)-1].Kind != markRestored
+	return len(marks) > 0 && marks[len(marks)-1].Kind != eventRestored
 }
 
 func (o *oracle) dropped(id TaskID) bool {
 	marks := o.rec.Of(id).Marks
-	return len(marks) > 0 && marks[len(marks)-1].Kind == markDropped
+	return len(marks) > 0 && marks[len(marks)-1].Kind == EventDropped
 }
 
 func (o *oracle) lastAct(id TaskID) (last actRecord) {
@@ -351,10 +351,21 @@ func (o *oracle) awaited(id TaskID, mode string) bool {
 	switch {
 	case o.task(id) == nil:
 		return true
-	case mode == modeInvestigate, mode == modePartial && o.blocked(id):
+	case mode == modeInvestigate, mode == modePartial && o.behind(id):
 		return false
 	}
 	return o.status(id) != StatusDone && !o.abandoned(id)
+}
+
+// behind reports whether a task is blocked, or waits for one that is.
+func (o *oracle) behind(id TaskID) bool {
+	s := o.status(id)
+	return s.blocked() || (s == StatusPending || s == StatusToBeModified) &&
+		slices.ContainsFunc(o.task(id).DependsOn, func(d TaskID) bool {
+			return slices.ContainsFunc(o.below(d), func(leaf TaskID) bool {
+				return o.task(leaf) != nil && o.awaited(leaf, "") && o.behind(leaf)
+			})
+		})
 }
 
 func (o *oracle) waits(id TaskID, mode string) bool {

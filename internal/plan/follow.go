@@ -25,8 +25,9 @@ type ahead struct {
 	mode       string
 }
 
-// awaited says whether a dependency holds a task back, and whether that can't go on but by an order or a person.
-type awaited struct{ open, stuck bool }
+// awaited says whether a dependency holds a task back, can't go on but by an order or a person, and is behind what is
+// blocked.
+type awaited struct{ open, stuck, behind bool }
 
 // newFlow knows which tasks wait for whose orders.
 func (s *State) newFlow() flow {
@@ -118,6 +119,8 @@ func (f *flow) visit(t *TaskState) {
 	t.order, t.ordered = f.openOrder(t)
 	f.deriveWait(t)
 	t.stuck = f.shape.acts && f.isStuck(t)
+	t.behind = t.Status.blocked() || t.waits && f.shape.acts && slices.ContainsFunc(t.DependsOn,
+		func(d TaskID) bool { return f.awaits(d, "").behind })
 }
 
 // visitBefore visits those of a list that do not end last.
@@ -195,7 +198,7 @@ func (f *flow) waitsForOne(t *TaskState, mode string) bool {
 func (f *flow) awaits(dependency TaskID, mode string) awaited {
 	if t := f.Tasks[dependency]; t == nil || t.NodeType != Goal {
 		open := f.isAwaited(dependency, mode)
-		return awaited{open, open && (t == nil || t.stuck)}
+		return awaited{open, open && (t == nil || t.stuck), open && t != nil && t.behind}
 	}
 	key := ahead{dependency, mode}
 	sum, known := f.sums[key]
@@ -207,7 +210,7 @@ func (f *flow) awaits(dependency TaskID, mode string) awaited {
 	}
 	for _, id := range f.below[dependency].ids {
 		leaf := f.awaits(id, mode)
-		sum.open, sum.stuck = sum.open || leaf.open, sum.stuck || leaf.stuck
+		sum = awaited{sum.open || leaf.open, sum.stuck || leaf.stuck, sum.behind || leaf.behind}
 	}
 	f.sums[key] = sum
 	return sum
@@ -221,7 +224,7 @@ func (f *flow) isAwaited(id TaskID, mode string) bool {
 		return true
 	case mode == modeInvestigate:
 		return false
-	case mode == modePartial && in.Status.blocked():
+	case mode == modePartial && in.behind:
 		return false
 	case in.Decides != nil && !f.done[in.place]:
 		return true // it ends last

@@ -259,10 +259,10 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}, waiverRules...),
 		},
 		{
-			Dir: "marks", Events: []string{eventAbandoned, eventRestored}, Named: true, Reads: "yes, the newest",
-			Document: Decision{}, Content: contentOf((*Decision).says, markRules...),
+			Dir: "marks", Events: []string{eventAbandoned, EventDropped, eventRestored}, Named: true,
+			Reads: "yes, the newest", Document: Decision{}, Content: contentOf((*Decision).says, markRules...),
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
-				return (x.word == markAbandoned || x.word == markDropped || x.word == markRestored) &&
+				return (x.word == eventAbandoned || x.word == EventDropped || x.word == eventRestored) &&
 					appendRecord(&x.to.Marks, MarkRecord{x.n, x.word})
 			}}},
 		},

@@ -520,9 +520,9 @@ func (m *machine) write(t *rapid.T) {
 	r := m.records().Of(id)
 	switch rapid.IntRange(0, 2).Draw(t, "kind") {
 	case 0:
-		kind := markAbandoned
+		kind := eventAbandoned
 		if r.Abandoned() {
-			kind = markRestored
+			kind = eventRestored
 		}
 		m.put(id.Dir() + "/" + MarkRecord{len(r.Marks) + 1, kind}.Path())
 	case 1:

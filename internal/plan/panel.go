@@ -227,9 +227,12 @@ func (s *State) Round(t *TaskState) (n, of int) {
 	return min(t.Rejected+1, of), of
 }
 
+// Drops reports whether a CHECK has its task abandoned when its rounds are used up.
+func (t *Task) Drops() bool { return t.OnExhausted == onExhaustedDrop }
+
 // AsksExhausted reports whether a CHECK has a person decide when its rounds are used up.
 func (t *Task) AsksExhausted() bool {
-	return t.OnExhausted != onExhaustedAccept && t.OnExhausted != onExhaustedDrop
+	return t.OnExhausted != onExhaustedAccept && !t.Drops()
 }
 
 // onExhausted is what comes of a task once its rounds are used up. Never of one that would take effect on other tasks,

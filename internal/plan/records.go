@@ -172,13 +172,6 @@ func (w WaiverRecord) Path() string {
 	return recordPath("waivers", false, 0, values{n: w.N, version: w.Version, name: w.Criterion})
 }
 
-// The kinds of mark.
-const (
-	markAbandoned = "abandoned"
-	markDropped   = "dropped" // abandoned because its rounds are used up: what was made from it is stale
-	markRestored  = "restored"
-)
-
 // MarkRecord takes a task out of the plan, or back in; the newest counts.
 type MarkRecord struct {
 	N    int
@@ -439,10 +432,10 @@ func (t *TaskRecords) Reset() resetRecord { return newestOf(t.Resets) }
 
 // Abandoned reports whether the newest mark takes the task out of the plan.
 func (t *TaskRecords) Abandoned() bool {
-	return newestOf(t.Marks).Kind == markAbandoned || t.dropped()
+	return newestOf(t.Marks).Kind == eventAbandoned || t.dropped()
 }
 
-func (t *TaskRecords) dropped() bool { return newestOf(t.Marks).Kind == markDropped }
+func (t *TaskRecords) dropped() bool { return newestOf(t.Marks).Kind == EventDropped }
 
 // Waived reports whether a waiver passes the criterion for the version.
 func (t *TaskRecords) Waived(version int, criterion string) bool {

@@ -114,7 +114,7 @@ func TestParseTaskRecords(t *testing.T) {
 		Questions: []int{1}, Answers: []int{1},
 		Inputs:  map[string]int{"logo": 2},
 		Waivers: []WaiverRecord{{1, 2, "A3"}},
-		Marks:   []MarkRecord{{1, markAbandoned}, {2, markRestored}},
+		Marks:   []MarkRecord{{1, eventAbandoned}, {2, eventRestored}},
 		Foreign: strings.Split(notRecords, "\n"),
 	}
 	names := namesOf(everyRecord, notRecords)

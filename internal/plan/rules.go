@@ -315,7 +315,7 @@ var waiverRules = []rule[WaiverDocument]{
 var markRules = []rule[Decision]{
 	{"what is abandoned has a `reason`", func(d *Decision, in *Setting) string {
 		return reasonUnless(d.Reason != "" ||
-			strings.HasSuffix(in.Name, markRestored+".json"), "giving it up needs a reason")
+			strings.HasSuffix(in.Name, eventRestored+".json"), "giving it up needs a reason")
 	}},
 }
 

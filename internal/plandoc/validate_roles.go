@@ -128,8 +128,9 @@ func (v *validator) dependsOn(t *plan.Task, id plan.TaskID) bool {
 func (v *validator) checkRounds(i int, t *plan.Task) {
 	target := v.taskByID(t.ReviewTargetTaskID)
 	if !t.AsksExhausted() && target != nil && (target.Planning() || target.Judges != nil || target.Decides != nil) {
-		v.add(i, "accepts-act", "on_exhausted", "what was rejected would take effect on other tasks, or nobody judge them", "ask",
-			t.OnExhausted, "on_exhausted: ask")
+		v.add(i, "accepts-act", "on_exhausted",
+			"what was rejected would take effect on other tasks, or nobody would judge them", "ask", t.OnExhausted,
+			"on_exhausted: ask")
 	}
 	v.checkAgree(i, t)
 	r := t.Rubric

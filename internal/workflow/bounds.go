@@ -135,7 +135,11 @@ func boundsOf(p *plan.Plan) Bounds {
 	}
 	for k, t := range g.tasks {
 		versions, tries, usual := rounds(k), attempts, 1
-		g.above[k].each(func(j int) { versions += rounds(j) - 1 })
+		g.above[k].each(func(j int) {
+			if versions += rounds(j) - 1; g.check[j] != nil && g.check[j].Drops() {
+				versions++ // it is made again without what was dropped
+			}
+		})
 		switch {
 		case t.Decides != nil:
 			usual = 1 + g.heldBy(t)

@@ -31,6 +31,7 @@ type inst struct {
 	container bool  // the GOAL around the instances of a group
 	open      bool  // a GOAL with a fill
 	after     []*inst
+	loose     bool // those of after may be dropped, and take nothing along that is behind them
 }
 
 // later is a list of nodes that a fill will bring, below a GOAL that is here.

@@ -52,7 +52,7 @@ func (x *expander) items(n *node, items []item, e *env, goal *inst, on, fresh bo
 		tops := x.instance(n, e.item(n.loop.name, it.value, it.n), goal, on, fresh)
 		if serial != nil && serial.Text == "true" {
 			for _, i := range x.insts[from:] {
-				i.after = append(i.after, before...)
+				i.after, i.loose = append(i.after, before...), i.loose || n.drops()
 			}
 		}
 		if all, before = append(all, tops...), tops; x.tasks > MaxTasks {

@@ -351,7 +351,7 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 	for _, before := range i.after {
 		if before.on && !slices.Contains(t.DependsOn, before.id) {
 			t.DependsOn = append(t.DependsOn, before.id)
-			if d.Change == nil { // changes stack
+			if d.Change == nil || i.loose { // else changes stack
 				t.OrderOnly = append(t.OrderOnly, before.id)
 			}
 		}
@@ -371,6 +371,15 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 	x.names(i, &d)
 	x.criteria(i, t, &d)
 	return []*plan.Task{t, x.check(t, &d)}
+}
+
+// drops reports whether a task of the node may be dropped.
+func (n *node) drops() (drops bool) {
+	walk([]*node{n}, func(n *node) {
+		then := n.raw.Child("review").Child("on_exhausted")
+		drops = drops || then != nil && then.Text == "drop"
+	})
+	return drops
 }
 
 // names finds roles and rubrics that a reference has brought in and that nobody has declared. Lint knows the others,

@@ -99,6 +99,9 @@ func TestRender(t *testing.T) {
 		{"changes of a serial loop stack", "params: {parts: {type: list, max: 5}}",
 			`  - {id: "C-{{p.n}}", title: T, each: {param: parts, as: p, serial: true}, change: {paths: [src]}, criteria: [{id: A1, statement: it runs, run: sh t.sh}]}`,
 			map[string]string{"parts": "u,v"}, "", "C-1\nC-2 needs C-1\n"},
+		{"behind what may be dropped, changes have only an order", "params: {parts: {type: list, max: 5}}",
+			`  - {id: "C-{{p.n}}", title: T, each: {param: parts, as: p, serial: true}, change: {paths: [src]}, criteria: [{id: A1, statement: it runs, run: sh t.sh}], review: {by: [checks], max_rounds: 2, on_exhausted: drop}}`,
+			map[string]string{"parts": "u,v"}, "", "C-1\nC-2 needs C-1 after C-1\n"},
 		{"what waits for a group that is filled", listSchema,
 			"  - " + list + "\n  - {group: G-1, title: G, each: {of: LIST-1, file: list.json, at: /parts, as: t, max: 4}, tasks: [" + doc("A-{{t.n}}", "") + "]}\n  - " +
 				doc("B-1", `, needs: ["A-*"]`),
