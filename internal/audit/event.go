@@ -277,7 +277,7 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 			return a.mayHold(s, task, name)
 		}
 	case "marks":
-		if kind == plan.EventDropped {
+		if kind == "dropped" {
 			return a.mayDrop(s, c.path)
 		}
 	case "checks":

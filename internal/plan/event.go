@@ -73,7 +73,7 @@ const (
 	eventResumed   = "resumed"   // work may begin again
 	eventCompleted = "completed" // nothing is open, and nothing is added
 	eventAbandoned = "abandoned" // tasks are out of the plan
-	EventDropped   = "dropped"   // a task whose rounds are used up is, with what has nothing else to build on
+	eventDropped   = "dropped"   // a task whose rounds are used up is, with what has nothing else to build on
 	eventRestored  = "restored"  // and in again
 	eventLanding   = "landing"   // a version came to a branch, or did not
 
@@ -169,7 +169,7 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 // BundleEvents are the kinds of event after which a plan may export another bundle than before.
 func BundleEvents() []string {
 	return []string{EventPlan, eventArtifact, eventReview, EventGraft, EventWaiver, EventPruned, EventVerdicts,
-		EventDecision, eventAbandoned, EventDropped, eventRestored}
+		EventDecision, eventAbandoned, eventDropped, eventRestored}
 }
 
 // EventKinds lists the kinds of event of a plan's history, in the order of docs/format.md. The trailer Wf-Event names
@@ -178,7 +178,7 @@ func EventKinds() []string {
 	return []string{
 		EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer,
 		eventInput, eventLanding, EventVerdicts, EventDecision, eventNote, EventReplan, EventGraft, EventWaiver,
-		EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted, eventAbandoned, EventDropped,
+		EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted, eventAbandoned, eventDropped,
 		eventRestored,
 	}
 }

@@ -54,7 +54,7 @@ func (e Abandon) Apply(s *State) (Change, error) {
 		if !s.exhaustedTo(t, onExhaustedDrop) {
 			return Change{}, refuse(e.Task, "has rounds left, or is not to be dropped")
 		}
-		goes, kind, along = s.dropsWith(t), EventDropped, ", with %s that had nothing else to build on"
+		goes, kind, along = s.dropsWith(t), eventDropped, ", with %s that had nothing else to build on"
 	}
 	if needs := s.neededFor(t, goes, e.Drops); len(needs) > 0 {
 		return Change{}, &abandonError{e.Task, needs}

@@ -140,7 +140,7 @@ func (o *oracle) abandoned(id TaskID) bool {
 
 func (o *oracle) dropped(id TaskID) bool {
 	marks := o.rec.Of(id).Marks
-	return len(marks) > 0 && marks[len(marks)-1].Kind == EventDropped
+	return len(marks) > 0 && marks[len(marks)-1].Kind == eventDropped
 }
 
 func (o *oracle) lastAct(id TaskID) (last actRecord) {

@@ -259,10 +259,10 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}, waiverRules...),
 		},
 		{
-			Dir: "marks", Events: []string{eventAbandoned, EventDropped, eventRestored}, Named: true,
+			Dir: "marks", Events: []string{eventAbandoned, eventDropped, eventRestored}, Named: true,
 			Reads: "yes, the newest", Document: Decision{}, Content: contentOf((*Decision).says, markRules...),
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
-				return (x.word == eventAbandoned || x.word == EventDropped || x.word == eventRestored) &&
+				return (x.word == eventAbandoned || x.word == eventDropped || x.word == eventRestored) &&
 					appendRecord(&x.to.Marks, MarkRecord{x.n, x.word})
 			}}},
 		},

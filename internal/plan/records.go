@@ -435,7 +435,7 @@ func (t *TaskRecords) Abandoned() bool {
 	return newestOf(t.Marks).Kind == eventAbandoned || t.dropped()
 }
 
-func (t *TaskRecords) dropped() bool { return newestOf(t.Marks).Kind == EventDropped }
+func (t *TaskRecords) dropped() bool { return newestOf(t.Marks).Kind == eventDropped }
 
 // Waived reports whether a waiver passes the criterion for the version.
 func (t *TaskRecords) Waived(version int, criterion string) bool {
