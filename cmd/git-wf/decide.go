@@ -101,7 +101,8 @@ func (e *env) retry(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot)
 		return err
 	}
 	var ev plan.Event = plan.Retry{Task: t.TaskID, Decision: d}
-	if t.Status == plan.StatusAbandoned {
+	closed := t.Status == plan.StatusDoneElsewhere && t.DoneElsewhere == ""
+	if t.Status == plan.StatusAbandoned || closed {
 		ev = plan.Restore{Task: t.TaskID, Decision: d, Author: person}
 	}
 	return e.recordDecision(c, eng, snap.ID, t.TaskID, ev)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -123,6 +124,9 @@ func setFlags(c *cli.Context) (map[string]string, error) {
 func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.Workflow,
 	sentence string) (*workflow.Inputs, error) {
 	set, err := setFlags(c)
+	if err == nil {
+		err = takeItems(c.Context, store, w, set)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -143,12 +147,40 @@ func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.
 	return in, nil
 }
 
+// takeItems puts open tasks of a register, which is named with or without some of its tasks, in the place of its name.
+func takeItems(ctx context.Context, store *gitstore.Store, w *workflow.Workflow, set map[string]string) error {
+	for _, p := range w.Params() {
+		text, given := set[p.Name]
+		if !given || !p.TakesItems() {
+			continue
+		}
+		name, tasks, _ := strings.Cut(text, ":")
+		id, err := planNamed(ctx, store, name)
+		if err != nil {
+			return err
+		}
+		items, err := engine.RegisterItems(ctx, store, id, strings.FieldsFunc(tasks, func(r rune) bool { return r == ',' }))
+		if err == nil && len(items) == 0 {
+			err = fault.Refused("git wf status --plan "+string(id), "%s has no open task that no plan does", id)
+		}
+		if err != nil {
+			return err
+		}
+		data, err := json.Marshal(items)
+		if err != nil {
+			return err
+		}
+		set[p.Name] = string(data)
+	}
+	return nil
+}
+
 // askParams asks for the params that no flag sets. An empty answer takes the suggestion.
 func (e *env) askParams(ctx context.Context, w *workflow.Workflow, sentence string, facts map[string]bool,
 	set map[string]string) error {
 	_, suggested := w.Suggest(sentence, facts)
 	for _, p := range w.Params() {
-		if _, given := set[p.Name]; given || p.Ask == "" {
+		if _, given := set[p.Name]; given || p.Ask == "" || p.TakesItems() {
 			continue
 		}
 		value := suggested[p.Name]
@@ -209,6 +241,9 @@ func paramText(v any) string {
 	items := make([]string, len(list))
 	for i, item := range list {
 		items[i] = fmt.Sprint(item)
+		if task, ok := item.(map[string]any); ok {
+			items[i] = fmt.Sprintf("%s/%s", task["plan"], task["id"])
+		}
 	}
 	return strings.Join(items, ",")
 }

@@ -79,7 +79,11 @@ func (e *Engine) report(id plan.TaskID, text string) {
 // Run carries the plan out until it is done or can't go on without somebody. The returned state says which; an error
 // means that the work itself broke off (a cancelled context, a repository that can't be written).
 func (e *Engine) Run(ctx context.Context, id plan.ID) (*plan.State, error) {
-	return e.newRun(id).loop(ctx)
+	s, err := e.newRun(id).loop(ctx)
+	if s != nil && err == nil {
+		err = e.closeTasks(context.WithoutCancel(ctx), id)
+	}
+	return s, err
 }
 
 // Step does exactly one thing that is ready, and reports whether there was one.

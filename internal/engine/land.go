@@ -148,6 +148,9 @@ func (l *landing) round(ctx context.Context, id plan.ID) (err error) {
 	if err == nil && l.Remote != "" && len(l.Tasks) > 0 {
 		err = e.Store.PushLanded(ctx, l.Remote, l.Branch, "", id)
 	}
+	if err == nil {
+		err = e.closeTasks(ctx, id)
+	}
 	return errors.Join(err, stopped)
 }
 

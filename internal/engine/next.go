@@ -61,6 +61,9 @@ func (e *Engine) Offer(ctx context.Context, id plan.ID, w Wanted) (*Offer, error
 		if err := s.MayBegin(); err != nil && s.SessionStatus() == plan.SessionPaused {
 			return nil, err
 		}
+		if snap.Plan.Register {
+			return nil, registerError(id)
+		}
 		t, err := e.choose(s, claims, w)
 		if err != nil || t == nil {
 			return nil, err

@@ -155,11 +155,11 @@ func (c candidate) forbidden(s *plan.State, by string) plan.Findings {
 		if old == nil {
 			old = &plan.Task{}
 		}
-		if t.DoneElsewhere != "" && old.DoneElsewhere == "" ||
+		if t.Closes != old.Closes || t.DoneElsewhere != "" && old.DoneElsewhere == "" ||
 			t.Meta["imported"] != nil && old.Meta["imported"] == nil {
 			fs = append(fs, plan.Finding{Code: "loosens", Path: fmt.Sprintf("tasks[%d]", i), TaskID: t.TaskID,
 				Message:  "an agent's plan can't say that its tasks are from another system",
-				Expected: "neither done_elsewhere nor meta.imported", Found: "one of them"})
+				Expected: "neither done_elsewhere, closes nor meta.imported", Found: "one of them"})
 		}
 	}
 	return fs

@@ -88,6 +88,9 @@ func (r *run) mayBegin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if snap.Plan.Register && !r.planning {
+		return registerError(snap.ID)
+	}
 	return snap.State().MayBegin()
 }
 

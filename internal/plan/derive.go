@@ -21,7 +21,7 @@ const (
 	StatusToBeModified    Status = "TO_BE_MODIFY"
 	StatusDone            Status = "DONE"
 	StatusAbandoned       Status = "ABANDONED"
-	StatusDoneElsewhere   Status = "DONE_ELSEWHERE" // before the plan was imported; nobody here has reviewed it
+	StatusDoneElsewhere   Status = "DONE_ELSEWHERE" // in another plan, or before an import
 	StatusWaitingInput    Status = "BLOCKED(WAITING_INPUT)"
 	StatusWaitingExternal Status = "BLOCKED(WAITING_EXTERNAL)"
 )
@@ -266,6 +266,8 @@ func (s *State) deriveAction(t *TaskState) {
 		t.Status = StatusAbandoned
 	case t.DoneElsewhere != "":
 		t.Status, t.reason = StatusDoneElsewhere, "was "+plain.Quote(t.DoneElsewhere)+" where the plan is from"
+	case r.closed():
+		t.Status, t.reason = StatusDoneElsewhere, "another plan has done it"
 	case isClaimed:
 		t.Status, t.reason = StatusInProgress, "in work: "+c.Agent
 	case s.missingInput(t.Task, r) != "":

@@ -74,6 +74,7 @@ const (
 	eventCompleted = "completed" // nothing is open, and nothing is added
 	eventAbandoned = "abandoned" // tasks are out of the plan
 	eventDropped   = "dropped"   // a task whose rounds are used up is, with what has nothing else to build on
+	eventClosed    = "closed"    // another plan has done a task of a register
 	eventRestored  = "restored"  // and in again
 	eventLanding   = "landing"   // a version came to a branch, or did not
 
@@ -169,7 +170,8 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 // BundleEvents are the kinds of event after which a plan may export another bundle than before.
 func BundleEvents() []string {
 	return []string{EventPlan, eventArtifact, eventReview, EventGraft, EventWaiver, EventPruned, EventVerdicts,
-		EventDecision, eventAbandoned, eventDropped, eventRestored}
+		EventDecision, eventAbandoned, eventDropped, eventClosed,
+		eventRestored}
 }
 
 // EventKinds lists the kinds of event of a plan's history, in the order of docs/format.md. The trailer Wf-Event names
@@ -179,6 +181,6 @@ func EventKinds() []string {
 		EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer,
 		eventInput, eventLanding, EventVerdicts, EventDecision, eventNote, EventReplan, EventGraft, EventWaiver,
 		EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted, eventAbandoned, eventDropped,
-		eventRestored,
+		eventClosed, eventRestored,
 	}
 }

@@ -29,6 +29,7 @@ func (e *abandonError) Exit() (int, string) {
 // Abandoning the root gives up the whole plan.
 type Abandon struct {
 	Task     TaskID
+	Closes   bool // another plan has done it: it is a task of a register
 	Drops    bool // its rounds are used up: what has nothing else to build on goes along, the rest goes on without it
 	Decision Decision
 	Author   Actor
@@ -46,6 +47,11 @@ func (e Abandon) Apply(s *State) (Change, error) {
 			"git wf abandon " + string(t.ReviewTargetTaskID)}
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(e.Task, "is abandoned already")
+	case e.Closes && (!s.Plan.Register || t.NodeType != Action || t.Planning() || t.Status.gone()):
+		return Change{}, refuse(e.Task, "is no open task of a register")
+	case e.Closes:
+		return s.markTasks(e.Task, []TaskID{e.Task}, eventClosed, fmt.Sprintf("%s: closed by %s", e.Task,
+			plain.Line(e.Decision.Reason)), e.Decision, e.Author), nil
 	case t.NodeType == Action && t.Planning() && s.Plan.Grafted(t.TaskID):
 		return Change{}, refuse(e.Task, "has made the plan, which is part of it; amend the plan instead")
 	}
@@ -221,7 +227,7 @@ func (e Restore) Apply(s *State) (Change, error) {
 	if t == nil {
 		return Change{}, refuse(e.Task, "no such task in %s", s.Plan.PlanID)
 	}
-	if t.NodeType == Check || t.Status != StatusAbandoned {
+	if t.NodeType == Check || t.Status != StatusAbandoned && !s.Records.Of(e.Task).closed() {
 		return Change{}, refuse(e.Task, "is %s, not abandoned", t.Status)
 	}
 	back, isBack := []TaskID{t.TaskID}, map[TaskID]bool{t.TaskID: true}

@@ -119,8 +119,8 @@ func (f *flow) visit(t *TaskState) {
 	t.order, t.ordered = f.openOrder(t)
 	f.deriveWait(t)
 	t.stuck = f.shape.acts && f.isStuck(t)
-	t.behind = t.Status.blocked() || t.waits && f.shape.acts && slices.ContainsFunc(t.DependsOn,
-		func(d TaskID) bool { return f.awaits(d, "").behind })
+	t.behind = f.shape.acts && (t.Status.blocked() || t.waits && slices.ContainsFunc(t.DependsOn,
+		func(d TaskID) bool { return f.awaits(d, "").behind }))
 }
 
 // visitBefore visits those of a list that do not end last.

@@ -169,8 +169,9 @@ func verdictIs(v Verdict) func(*situation) {
 }
 
 var actionConditions = map[string]condition{
-	"marked abandoned":                         {make: func(x *situation) { x.add("IMPL-1", "marks/0001-abandoned.json") }},
+	"marked abandoned":                         {make: func(x *situation) { x.add("IMPL-1", "marks/0002-abandoned.json") }},
 	"the plan says that it was done elsewhere": {make: func(x *situation) { x.gone = true }},
+	"marked closed":                            {make: func(x *situation) { x.add("IMPL-1", "marks/0001-closed.json") }},
 	"a claim that has not expired":             {make: func(x *situation) { x.claim("IMPL-1") }},
 	"a question without an answer":             {make: func(x *situation) { x.add("IMPL-1", "questions/q1.json") }},
 	"a required input missing": {make: func(x *situation) {

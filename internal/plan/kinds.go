@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -259,11 +260,10 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			}, waiverRules...),
 		},
 		{
-			Dir: "marks", Events: []string{eventAbandoned, eventDropped, eventRestored}, Named: true,
+			Dir: "marks", Events: marks[:], Named: true,
 			Reads: "yes, the newest", Document: Decision{}, Content: contentOf((*Decision).says, markRules...),
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
-				return (x.word == eventAbandoned || x.word == eventDropped || x.word == eventRestored) &&
-					appendRecord(&x.to.Marks, MarkRecord{x.n, x.word})
+				return slices.Contains(marks[:], x.word) && appendRecord(&x.to.Marks, MarkRecord{x.n, x.word})
 			}}},
 		},
 		{

@@ -32,6 +32,7 @@ type Plan struct {
 	PlanType      string     `json:"plan_type,omitempty"`  // what it began with: the name of a file in templates/types
 	Complexity    Complexity `json:"complexity,omitempty"` // the least; see AssessComplexity
 
+	Register bool            `json:"register,omitempty"` // other plans do its tasks; see Task.Closes
 	Workflow *Workflow       `json:"workflow,omitempty"` // that the plan is made from
 	Roles    map[string]Role `json:"roles,omitempty"`
 }
@@ -40,7 +41,7 @@ type Plan struct {
 // has: a program that does not know roles, judges or loops would derive other statuses.
 func (p *Plan) SetVersion() {
 	p.SchemaVersion = max(p.SchemaVersion, 1)
-	if p.Workflow != nil || len(p.Roles) > 0 || slices.ContainsFunc(p.Tasks, (*Task).needsVersion2) {
+	if p.Register || p.Workflow != nil || len(p.Roles) > 0 || slices.ContainsFunc(p.Tasks, (*Task).needsVersion2) {
 		p.SchemaVersion = 2
 	}
 }
@@ -99,6 +100,7 @@ type Task struct {
 	Follows *bool    `json:"follows,omitempty" at:"ACTION"` // it is redone when an input changes; see State.Follows
 	Judges  *Judges  `json:"judges,omitempty" at:"ACTION"`
 	Decides *Decides `json:"decides,omitempty" at:"ACTION"`
+	Closes  string   `json:"closes,omitempty" at:"ACTION"` // PLAN/TASK of a register, which it does
 
 	// CHECK
 	ReviewTargetTaskID TaskID   `json:"review_target_task_id,omitempty" at:"CHECK"`

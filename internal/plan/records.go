@@ -172,6 +172,9 @@ func (w WaiverRecord) Path() string {
 	return recordPath("waivers", false, 0, values{n: w.N, version: w.Version, name: w.Criterion})
 }
 
+// marks are the kinds of mark: the events that write one.
+var marks = [...]string{eventAbandoned, eventDropped, eventClosed, eventRestored}
+
 // MarkRecord takes a task out of the plan, or back in; the newest counts.
 type MarkRecord struct {
 	N    int
@@ -434,6 +437,8 @@ func (t *TaskRecords) Reset() resetRecord { return newestOf(t.Resets) }
 func (t *TaskRecords) Abandoned() bool {
 	return newestOf(t.Marks).Kind == eventAbandoned || t.dropped()
 }
+
+func (t *TaskRecords) closed() bool { return newestOf(t.Marks).Kind == eventClosed }
 
 func (t *TaskRecords) dropped() bool { return newestOf(t.Marks).Kind == eventDropped }
 

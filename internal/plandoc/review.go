@@ -155,7 +155,7 @@ func (r *planReviewer) feasible(estimate Days) bool {
 // coverage costs points where there is no checklist at all. A checklist with a hole is a hard error, but a small plan
 // whose one task says it all is sound without one.
 func (r *planReviewer) coverage() {
-	if len(r.plan.RootCriteria()) == 0 {
+	if len(r.plan.RootCriteria()) == 0 && !r.plan.Register {
 		r.deduct(planCoverage, weightRootCriteria, 1, 1, "the plan has no root_acceptance_criteria", nil)
 		r.suggest(priorityMed, "", "split what was asked for into root_acceptance_criteria and name them in covers")
 	}
@@ -190,7 +190,7 @@ func (r *planReviewer) dependencies() {
 		covers := len(t.Covers) > 0 || slices.ContainsFunc(t.AcceptanceCriteria, func(c plan.Criterion) bool {
 			return len(c.Covers) > 0
 		})
-		if !covers && !needed[t.TaskID] && !servesOthers(t) {
+		if !covers && !needed[t.TaskID] && !servesOthers(t) && !r.plan.Register {
 			orphans = append(orphans, t.TaskID)
 			r.suggest(priorityMed, t.TaskID,
 				"nothing needs it: say which root criterion it covers, or which task depends on it, or leave it out")

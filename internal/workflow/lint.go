@@ -146,6 +146,10 @@ func (p Param) values() []any {
 		if p.Max > 0 || len(all) == 0 {
 			all = append(all, int64(max(p.Max, 1)))
 		}
+	case typeItems:
+		all = []any{example(itemForm(), 0, 0)}
+		all[0].(map[string]any)["plan"], all[0].(map[string]any)["id"] = "WFS-issues", "ISSUE-1"
+		return []any{all}
 	case typeList:
 		options := p.Options
 		if list, ok := p.Default.([]any); ok && len(list) > 0 && len(options) == 0 {

@@ -200,6 +200,8 @@ func (l *linter) nodes(nodes []*node, around *names) {
 				in.item = l.w.loopSchema(n)
 			} else if item := n.loop.raw.Child("item"); item != nil {
 				in.item = itemSchema(around, item.Text)
+			} else if p := n.loop.raw.Child("param"); p != nil && n.file.param(p.Text).TakesItems() {
+				in.item = itemForm()
 			}
 		}
 		outside := in
@@ -244,7 +246,8 @@ func (l *linter) loop(n *node, around *names) {
 		l.reads(n)
 		return
 	}
-	if p := raw.Child("param"); p != nil && f.param(p.Text).Type != typeList {
+	if p := raw.Child("param"); p != nil && f.param(p.Text).Type != typeList &&
+		!f.param(p.Text).TakesItems() {
 		l.node(n, "unknown-name", "each.param", "names no param that is a list",
 			"a param of the type list", plain.Quote(p.Text), guess(p.Text, paramNames(f.set)))
 	}

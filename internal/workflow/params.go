@@ -7,18 +7,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"gitwf/internal/document"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/schema"
 )
 
 // Param is something that the user of a workflow may set.
 type Param struct {
 	Name    string   `json:"-"`
-	Type    string   `json:"type"` // text, integer, boolean, choice or list
+	Type    string   `json:"type"` // text, integer, boolean, choice, list or items
 	Ask     string   `json:"ask"`  // the question, "" if there is none
 	Options []string `json:"options"`
 	Default any      `json:"default"` // nil if there is none
@@ -31,7 +33,26 @@ const (
 	typeBoolean = "boolean"
 	typeChoice  = "choice"
 	typeList    = "list"
+	typeItems   = "items" // open tasks of a register
 )
+
+// TakesItems reports whether the param's value is tasks of a register; as a text, their JSON.
+func (p Param) TakesItems() bool { return p.Type == typeItems }
+
+// itemSchemaText is the form of a task of a register as an item.
+const itemSchemaText = `{"type": "object", "required": ["plan", "id", "title", "text", "severity", "criteria", "paths"],
+ "additionalProperties": false, "properties": {
+  "plan": {"type": "string", "pattern": "^WFS-[A-Za-z0-9._-]+$"}, "id": {"type": "string", "pattern": "^[A-Z0-9.-]+$"},
+  "title": {"type": "string"}, "text": {"type": "string"}, "severity": {"type": "string"},
+  "criteria": {"type": "array", "items": {"type": "string"}}, "paths": {"type": "array", "items": {"type": "string"}}}}`
+
+var itemForm = sync.OnceValue(func() *schema.Schema {
+	s, err := schema.Read([]byte(itemSchemaText))
+	if err != nil {
+		panic("workflow: the form of an item is no schema: " + err.Error())
+	}
+	return s
+})
 
 // Fact is something that is true or false of a repository: whether its HEAD has any of these paths or patterns.
 type Fact struct {
@@ -185,6 +206,12 @@ func (p Param) Parse(text string) (any, error) {
 			}
 		}
 		v = list
+	case typeItems:
+		root, err := document.JSON{Limits: document.Limits{Depth: 5, Values: 100_000, Fields: 100}}.Parse(text)
+		if err != nil {
+			return nil, p.wrong(text)
+		}
+		v = root.Value(document.Exact)
 	}
 	return v, p.check(v)
 }
@@ -211,8 +238,12 @@ func (p Param) check(v any) error {
 	case bool:
 		ok = p.Type == typeBoolean
 	case []any:
-		ok = p.Type == typeList && (p.Max == 0 || len(v) <= p.Max)
+		ok = (p.Type == typeList || p.Type == typeItems) && (p.Max == 0 || len(v) <= p.Max)
 		for i, item := range v {
+			if p.Type == typeItems {
+				ok = ok && len(itemForm().Check(item)) == 0
+				continue
+			}
 			s, text := item.(string)
 			ok = ok && text && (len(p.Options) == 0 || slices.Contains(p.Options, s)) && !slices.Contains(v[:i], item)
 		}
@@ -234,6 +265,8 @@ func (p Param) expected() string {
 			return fmt.Sprintf("a whole number from 1 to %d", p.Max)
 		}
 		return "a whole number from 1"
+	case typeItems:
+		return fmt.Sprintf("open tasks of a register, at most %d", p.Max)
 	case typeList:
 		text := "a list"
 		if p.Max > 0 {
@@ -258,6 +291,8 @@ func (p Param) example() string {
 		return strconv.Itoa(max(p.Max, 1))
 	case p.Type == typeBoolean:
 		return "true"
+	case p.Type == typeItems:
+		return "WFS-issues:ISSUE-1,ISSUE-2"
 	}
 	return "TEXT"
 }

@@ -312,6 +312,7 @@ type taskDoc struct {
 		Rubric string `json:"rubric"`
 	} `json:"judges"`
 	Decides *plan.Decides `json:"decides"`
+	Closes  string        `json:"closes"`
 }
 
 type changeDoc struct {
@@ -345,7 +346,7 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 		TaskID: i.id, NodeType: plan.Action, Title: oneLine(d.Title, maxTitle), Description: d.Text,
 		ParentTaskID: parent, Role: d.Role,
 		EstimatedPersonDays: cmp.Or(d.Days, 1), Covers: d.Covers, Run: d.Run, Requires: d.Requires, Follows: d.Follows,
-		Decides: d.Decides, AcceptanceCriteria: d.Criteria,
+		Decides: d.Decides, AcceptanceCriteria: d.Criteria, Closes: d.Closes,
 	}
 	t.DependsOn = x.resolve(i.node, i, "needs").ids
 	for _, before := range i.after {
