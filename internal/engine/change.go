@@ -81,13 +81,16 @@ func (e *Engine) baseOf(ctx context.Context, batch *gitstore.Batch, snap *gitsto
 }
 
 // below are the tasks with approved changes that a task builds on. Changes that one judge joins build on each other: it
-// begins with those before it, as far as they are there, so that it can't contradict them.
+// begins with those before it that touch the same files, as far as they are there, so that it can't contradict them.
 func below(snap *gitstore.Snapshot, id plan.TaskID) []plan.TaskID {
 	state := snap.State()
 	changes := state.Changes(id)
 	if judges := state.JudgesOf(id); len(judges) > 0 && slices.Contains(changes, id) {
-		changes = state.Changes(judges[0])
-		changes = changes[:slices.Index(changes, id)+1]
+		all := state.Changes(judges[0])
+		beside := slices.DeleteFunc(all[:slices.Index(all, id)+1], func(in plan.TaskID) bool {
+			return !plandoc.SameFocus(state.Tasks[in].Task, state.Tasks[id].Task)
+		})
+		changes = state.Changes(beside...)
 	}
 	return slices.DeleteFunc(changes, func(in plan.TaskID) bool {
 		return in == id || state.Tasks[in].Approved == 0

@@ -13,7 +13,6 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
-	"gitwf/internal/workflow"
 )
 
 // A register is a plan whose tasks other plans do: issues, debts. A workflow gets them as the items of a param, and its
@@ -85,11 +84,6 @@ func takers(ctx context.Context, store *gitstore.Store, register plan.ID) (map[p
 		return nil, err
 	}
 	by := map[plan.TaskID]plan.ID{}
-	take := func(of, task, id string) {
-		if of == string(register) && by[plan.TaskID(task)] == "" {
-			by[plan.TaskID(task)] = plan.ID(id)
-		}
-	}
 	for _, p := range plans {
 		snap, err := store.Snapshot(ctx, p.ID)
 		if err != nil {
@@ -99,24 +93,10 @@ func takers(ctx context.Context, store *gitstore.Store, register plan.ID) (map[p
 			s.Root().Status == plan.StatusDone && len(s.Ungrafted()) == 0 {
 			continue // what it has not closed is open again
 		}
-		for _, t := range snap.Plan.Tasks {
-			of, task, _ := strings.Cut(t.Closes, "/")
-			take(of, task, string(p.ID))
-		}
-		data, err := expand.Given(ctx, store, snap)
-		if err != nil || data == nil {
-			continue
-		}
-		given, err := workflow.ParseInputs(data)
-		if err != nil {
-			continue
-		}
-		for _, param := range given.Params {
-			list, _ := param.([]any)
-			for _, item := range list {
-				if item, ok := item.(map[string]any); ok {
-					take(fmt.Sprint(item["plan"]), fmt.Sprint(item["id"]), string(p.ID))
-				}
+		for _, closes := range expand.Closes(ctx, store, snap) {
+			of, task, _ := strings.Cut(closes, "/")
+			if of == string(register) && by[plan.TaskID(task)] == "" {
+				by[plan.TaskID(task)] = p.ID
 			}
 		}
 	}

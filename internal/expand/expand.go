@@ -89,6 +89,24 @@ func Given(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) 
 	return nil, nil
 }
 
+// Closes are the tasks of registers that a plan does, as PLAN/TASK, also those that its params have and none of its
+// tasks names yet.
+func Closes(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (all []string) {
+	for _, t := range snap.Plan.Tasks {
+		if t.Closes != "" {
+			all = append(all, t.Closes)
+		}
+	}
+	data, err := Given(ctx, store, snap)
+	if err != nil || data == nil {
+		return all
+	}
+	if in, err := workflow.ParseInputs(data); err == nil {
+		all = append(all, in.Items()...)
+	}
+	return all
+}
+
 // read reads a file that is an input of PLAN-1.
 func read(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, docs export.Documents,
 	in export.InputRecord) (src workflow.Source, err error) {

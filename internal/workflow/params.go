@@ -111,6 +111,19 @@ func ParseInputs(data []byte) (*Inputs, error) {
 	return in, nil
 }
 
+// Items are the tasks of registers among the params, as PLAN/TASK.
+func (in *Inputs) Items() (all []string) {
+	for _, name := range sorted(in.Params) {
+		list, _ := in.Params[name].([]any)
+		for _, v := range list {
+			if item, ok := v.(map[string]any); ok {
+				all = append(all, fmt.Sprintf("%v/%v", item["plan"], item["id"]))
+			}
+		}
+	}
+	return all
+}
+
 func (f *file) readParams() {
 	list := f.root.Child("params")
 	if list == nil {
