@@ -294,25 +294,18 @@ func (x *expander) root(root *plan.Task) {
 
 // taskDoc is a task of the file with its references replaced.
 type taskDoc struct {
-	Title    string             `json:"title"`
-	Role     string             `json:"role"`
-	Text     string             `json:"text"`
-	Make     any                `json:"make"`
-	Change   *changeDoc         `json:"change"`
-	Schema   any                `json:"schema"`
-	Criteria []plan.Criterion   `json:"criteria"`
-	Covers   []string           `json:"covers"`
-	Run      string             `json:"run"`
-	Days     float64            `json:"days"`
-	Requires []plan.Requirement `json:"requires"`
-	Review   reviewDoc          `json:"review"`
-	Follows  *bool              `json:"follows"`
-	Judges   *struct {
+	plan.Task                  // whose fields have the same names here, but for these:
+	Text      string           `json:"text"`
+	Make      any              `json:"make"`
+	Change    *changeDoc       `json:"change"`
+	Schema    any              `json:"schema"`
+	Criteria  []plan.Criterion `json:"criteria"`
+	Days      float64          `json:"days"`
+	Review    reviewDoc        `json:"review"`
+	Judges    *struct {
 		plan.Judges
 		Rubric string `json:"rubric"`
 	} `json:"judges"`
-	Decides *plan.Decides `json:"decides"`
-	Closes  string        `json:"closes"`
 }
 
 type changeDoc struct {
@@ -340,14 +333,12 @@ func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
 			return nil
 		}
 		// A sample is of the type that it happens to be.
-		d = taskDoc{Title: "Sample", Make: "sample.md", Criteria: []plan.Criterion{{ID: "A1", Statement: "1 sample"}}}
+		d = taskDoc{Task: plan.Task{Title: "Sample"}, Make: "sample.md",
+			Criteria: []plan.Criterion{{ID: "A1", Statement: "1 sample"}}}
 	}
-	t := &plan.Task{
-		TaskID: i.id, NodeType: plan.Action, Title: oneLine(d.Title, maxTitle), Description: d.Text,
-		ParentTaskID: parent, Role: d.Role,
-		EstimatedPersonDays: cmp.Or(d.Days, 1), Covers: d.Covers, Run: d.Run, Requires: d.Requires, Follows: d.Follows,
-		Decides: d.Decides, AcceptanceCriteria: d.Criteria, Closes: d.Closes,
-	}
+	t := &d.Task
+	t.TaskID, t.NodeType, t.ParentTaskID, t.Title = i.id, plan.Action, parent, oneLine(d.Title, maxTitle)
+	t.Description, t.EstimatedPersonDays, t.AcceptanceCriteria = d.Text, cmp.Or(d.Days, 1), d.Criteria
 	t.DependsOn = x.resolve(i.node, i, "needs").ids
 	for _, before := range i.after {
 		if before.on && !slices.Contains(t.DependsOn, before.id) {
