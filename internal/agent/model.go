@@ -28,7 +28,7 @@ type model struct {
 // Run has the agent make a deliverable.
 func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 	want := contract.Want{Role: job.Role, FilesElsewhere: m.writes && job.Access == backend.MayWrite,
-		Limits: job.Limits}
+		Limits: job.Limits, Advisers: job.Task.Advisers()}
 	told := false
 	reply, res, err := m.ask(ctx, job, job.Access, want, func(r contract.Reply) *contract.Violation {
 		if told || r.Type != contract.Artifact || len(r.Files) > 0 || wrote(job.Out) {
@@ -47,7 +47,7 @@ func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 		for _, n := range reply.Needs {
 			res.Needs = append(res.Needs, plan.Question{
 				Name: n.Name, Question: n.Question, Kind: n.Kind, Options: n.Options,
-				RecommendedOptionID: n.RecommendedOptionID,
+				RecommendedOptionID: n.RecommendedOptionID, To: n.To,
 			})
 		}
 		res.Message = reply.Needs[0].Question

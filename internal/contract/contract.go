@@ -22,6 +22,8 @@ type Want struct {
 	Tasks    []plan.TaskID // of a feasibility check: the leaves
 	Others   []plan.TaskID // of a feasibility check: tasks that are not asked about; Parse drops their estimates
 	Limits   plan.Config   // of files: MaxArtifactFiles and MaxArtifactBytes; zero means the default
+	Advisers []string      // the roles that a question may go to
+	Question plan.Question // of a consult: what is answered
 
 	// FilesElsewhere says that the agent can write into WF_OUT, so that an ARTIFACT may have no files.
 	FilesElsewhere bool
@@ -40,6 +42,7 @@ type Reply struct {
 	Notes     []plan.Note // of an ARTIFACT, an ERROR or a REVIEW: category and text
 	Concerns  []plan.Note // of an ARTIFACT or an ERROR: about other tasks, each with its id
 	Estimates []estimate  // of some or all of the leaves, each at most once
+	Answer    plan.Answer // of an ANSWER: to Want.Question, in its form
 }
 
 // File is one file of a deliverable.
@@ -56,6 +59,7 @@ type need struct {
 	Kind                string        // plan.AskText, plan.AskFile or plan.AskChoice
 	Options             []plan.Option // of a choice: at least two
 	RecommendedOptionID string        // of a choice: one of Options, or ""
+	To                  string        // one of Want.Advisers, or "" for a person
 }
 
 // ruling is the verdict on one criterion.

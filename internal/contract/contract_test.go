@@ -21,7 +21,7 @@ func wants(role Role) Want {
 			{ID: "A2", Severity: plan.Should, Statement: "links"},
 			{ID: "K1", Severity: plan.Must, Statement: "tests pass", Run: "make test"},
 		},
-		Tasks: []plan.TaskID{"IMPL-1", "IMPL-2", "IMPL-3"}, MinScore: 40,
+		Tasks: []plan.TaskID{"IMPL-1", "IMPL-2", "IMPL-3"}, MinScore: 40, Advisers: []string{"architect"},
 	}
 }
 
@@ -97,6 +97,31 @@ func TestParseNeedsAndEstimates(t *testing.T) {
 	got, err = Parse(want, Example(RoleFeasibility, Feasibility))
 	if err != nil || len(got.Estimates) != 1 || got.Estimates[0].TaskID != want.Tasks[0] {
 		t.Errorf("of a task that nobody asks about: got %+v, %v", got.Estimates, err)
+	}
+}
+
+// A question goes to a role that the task may ask. Where it may ask none, the field is one that nobody knows. Of options
+// one is taken.
+func TestParseConsult(t *testing.T) {
+	asks := []byte(`{"schema_version":1,"result_type":"NEEDS_INPUT","needs":[
+		{"name":"a","question":"b?","kind":"text","to":"architect"},{"name":"c","question":"d?","kind":"text","to":null}]}`)
+	want := wants(RoleAction)
+	got, err := Parse(want, asks)
+	if err != nil || got.Needs[0].To != "architect" || got.Needs[1].To != "" {
+		t.Errorf("got %+v, %v", got.Needs, err)
+	}
+	want.Advisers = nil
+	if got, err = Parse(want, asks); err != nil || got.Needs[0].To != "" {
+		t.Errorf("where it may ask nobody: %+v, %v", got.Needs, err)
+	}
+	want = wants(RoleConsult)
+	want.Question = plan.Question{Kind: plan.AskChoice, Options: []plan.Option{{OptionID: "small"}, {OptionID: "large"}}}
+	for reply, ok := range map[string]bool{`"option_id":"small"`: true, `"option_id":"small","text":"It will do."`: true,
+		`"option_id":"stop"`: false, `"text":"small"`: false, `"option_id":"Small"`: false} {
+		got, err := Parse(want, []byte(`{"schema_version":1,"result_type":"ANSWER",`+reply+`}`))
+		if (err == nil) != ok || ok && got.Answer.OptionID != "small" {
+			t.Errorf("%s: %+v, %v", reply, got.Answer, err)
+		}
 	}
 }
 
@@ -184,6 +209,21 @@ func TestViolations(t *testing.T) {
 			need(`{"name":"a","question":"b","kind":"choice","options":[{"option_id":"x","description":"y"},{"option_id":"z","description":"z"}],"recommended_option_id":"w"}`), "unknown-id $.needs[0].recommended_option_id"},
 		{"options of a text", RoleAction,
 			need(`{"name":"a","question":"b","kind":"text","options":[{"option_id":"x","description":"y"},{"option_id":"z","description":"z"}]}`), "contradiction $.needs[0].kind"},
+
+		{"asks a role that it may not ask", RoleAction, need(`{"name":"a","question":"b","kind":"text","to":"boss"}`),
+			"unknown-id $.needs[0].to"},
+		{"asks a role for a file", RoleAction, need(`{"name":"a","question":"b","kind":"file","to":"architect"}`),
+			"contradiction $.needs[0].kind"},
+		{"answers nothing", RoleConsult, v1 + `"ANSWER"}`, "bad-value $"},
+		{"answers with blanks", RoleConsult, v1 + `"ANSWER","text":" \u200b"}`, "bad-value $"},
+		{"answers with an option where there is none", RoleConsult, v1 + `"ANSWER","text":"x","option_id":"x"}`,
+			"bad-value $"},
+		{"answers with a verdict", RoleConsult, review("APPROVED", a1), "wrong-result $.result_type"},
+		{"answers with files", RoleConsult, v1 + `"ANSWER","text":"x","files":[{"path":"a","content":""}]}`,
+			"contradiction $.files"},
+		{"answers with a megabyte", RoleConsult, v1 + `"ANSWER","text":"` + strings.Repeat("x", 1<<20) + `"}`,
+			"too-large $.text"},
+		{"a maker that answers", RoleAction, v1 + `"ANSWER","text":"x"}`, "wrong-result $.result_type"},
 
 		{"criterion left out", RoleCheck, review("APPROVED", a1), "not-judged $.criteria"},
 		{"no criteria", RoleCheck, review("REJECTED", ``), "contradiction $.verdict"},

@@ -37,6 +37,13 @@ func (r Reply) Encode() []byte {
 		}
 	case Feasibility:
 		m["estimates"] = each(r.Estimates, estimate.fields)
+	case Answer:
+		if r.Answer.Text != "" {
+			m["text"] = r.Answer.Text
+		}
+		if r.Answer.OptionID != "" {
+			m["option_id"] = r.Answer.OptionID
+		}
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -75,6 +82,9 @@ func (n need) fields() map[string]any {
 	}
 	if n.RecommendedOptionID != "" {
 		m["recommended_option_id"] = n.RecommendedOptionID
+	}
+	if n.To != "" {
+		m["to"] = n.To
 	}
 	return m
 }

@@ -17,6 +17,7 @@ const (
 	RoleSplit       Role = "split"       // make a fragment of a leaf that is too large
 	RoleAction      Role = "action"      // make a deliverable
 	RoleCheck       Role = "check"       // review a deliverable
+	RoleConsult     Role = "consult"     // answer what the maker of a deliverable asks
 )
 
 // ResultType is the kind of a reply.
@@ -30,6 +31,7 @@ const (
 	Error       ResultType = "ERROR"       // it can't be done; Error says why
 	Review      ResultType = "REVIEW"      // a verdict on a candidate
 	Feasibility ResultType = "FEASIBILITY" // estimates of the leaves of a plan
+	Answer      ResultType = "ANSWER"      // to the question of Want
 )
 
 // attempt is how one who makes something may reply.
@@ -43,6 +45,7 @@ var roles = [...]roleRow{
 	{RoleSplit, "split", RolePlan, false, true, attempt},
 	{RoleAction, "action", RoleAction, false, false, attempt},
 	{RoleCheck, "check", RoleCheck, false, false, []ResultType{Review, Error}},
+	{RoleConsult, "consult", RoleAction, false, false, []ResultType{Answer, Error}},
 }
 
 type roleRow struct {

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"iter"
@@ -60,8 +61,23 @@ func (j *replyReader) reply(object map[string]any) Reply {
 		j.review(object, &r)
 	case Feasibility:
 		r.Estimates = j.estimates(object)
+	case Answer:
+		r.Answer = j.answer(object)
 	}
 	return r
+}
+
+// answer is the answer to what was asked, if it has the form that was asked for.
+func (j *replyReader) answer(object map[string]any) plan.Answer {
+	a := plan.Answer{QuestionID: j.want.Question.QuestionID, OptionID: str(object, "option_id")}
+	if s := str(object, "text"); strings.ContainsFunc(s, readable) {
+		a.Text = text(s)
+	}
+	if why := j.want.Question.Mismatch(&a); why != "" {
+		j.add(codeBadValue, "$", text(why), plain.Quote(cmp.Or(a.OptionID, a.Text)),
+			`"text": "...", or of options the "option_id" of one`)
+	}
+	return a
 }
 
 func (j *replyReader) note(n map[string]any, at string) plan.Note {
@@ -92,6 +108,17 @@ func (j *replyReader) needs(object map[string]any) []need {
 		}
 		j.unique(names, relpath.Fold(need.Name), at+".name", plain.Quote(need.Name))
 		need.Options, need.RecommendedOptionID = j.options(n, need.Kind, at)
+		if to := str(n, "to"); len(j.want.Advisers) > 0 && to != "" { // else it is as good as unknown
+			need.To = to
+			if !slices.Contains(j.want.Advisers, to) {
+				j.add(codeUnknownID, at+".to", "one of "+some(j.want.Advisers)+", or nobody: a person is asked",
+					plain.Quote(to), `"to": "`+j.want.Advisers[0]+`"`)
+			}
+			if need.Kind == plan.AskFile {
+				j.add(codeContradiction, at+".kind", "text or choice, to a role", plain.Quote(need.Kind),
+					`"kind": "text"`)
+			}
+		}
 		needs = append(needs, need)
 	}
 	return needs

@@ -75,17 +75,8 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 			e.report(t.TaskID, fmt.Sprintf("%s is reviewed by %s", plan.VersionID(t.Active), who))
 			reply, res, err = e.askReview(h, ev, who)
 		}
-		if h.work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {
-			return e.broken(ctx, h)
-		}
-		if err != nil && res.Message == "" {
-			res = agent.Result{Kind: agent.Error, Message: err.Error()}
-		}
-		if down := outageOf(who.agent, res); down != nil {
-			return down
-		}
-		if res.Kind != agent.Artifact {
-			return e.fail(ctx, h, res)
+		if over, err := e.withoutReply(ctx, h, who.agent, "", res, err); over {
+			return err
 		}
 		said := reply.Review
 		by := speaker{res.MadeBy(who.agent), who.seat}
@@ -103,24 +94,32 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 	})
 }
 
+// withoutReply ends work whose agent gave no reply, if that is so: it was interrupted, can't be asked,
+// or failed; said is what the words for that begin with.
+func (e *Engine) withoutReply(ctx context.Context, h *hold, name, said string, res agent.Result,
+	err error) (bool, error) {
+	if h.work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {
+		return true, e.broken(ctx, h)
+	}
+	if err != nil && res.Message == "" {
+		res = agent.Result{Kind: agent.Error, Message: err.Error()}
+	}
+	if down := outageOf(name, res); down != nil {
+		return true, down
+	}
+	if res.Kind == agent.Artifact {
+		return false, nil
+	}
+	res.Message = said + res.Message
+	return true, e.fail(ctx, h, res)
+}
+
 // askReview gives a reviewing agent its packet and returns its verdict.
 func (e *Engine) askReview(h *hold, ev evidence, who speaker) (contract.Reply, agent.Result, error) {
-	ctx, t := h.work, h.task
-	w, err := e.prepareAs(ctx, h.snap, t, reviewRoleOf(t.Task), who.seat, ev.subject.Artifact.Inputs)
-	if err != nil {
-		return contract.Reply{}, agent.Result{}, err
-	}
-	defer w.remove()
-	if err := w.makePlaces(); err != nil {
-		return contract.Reply{}, agent.Result{}, err
-	}
-	data, err := e.reviewData(ctx, w, ev, who)
-	if err != nil {
-		return contract.Reply{}, agent.Result{}, err
-	}
-	want := contract.Want{Role: w.role, Criteria: t.AcceptanceCriteria, Rubric: ev.subject.Rubric,
-		MinScore: ev.subject.MinScore}
-	return e.consult(ctx, w, who, data, want, &h.log)
+	want := contract.Want{Role: reviewRoleOf(h.task.Task), Criteria: h.task.AcceptanceCriteria,
+		Rubric: ev.subject.Rubric, MinScore: ev.subject.MinScore}
+	return e.consult(h.work, h.snap, h.task, who, ev.subject.Artifact.Inputs, want, &h.log,
+		func(w *workDir) (prompt.Data, error) { return e.reviewData(h.work, w, ev, who) })
 }
 
 // reviewData is the packet for a reviewer.
@@ -144,19 +143,32 @@ func (e *Engine) reviewData(ctx context.Context, w *workDir, ev evidence,
 }
 
 // consult writes the prompt of a role that makes no deliverable and has the agent answer it.
-func (e *Engine) consult(ctx context.Context, w *workDir, who speaker, data prompt.Data,
-	want contract.Want, log *bytes.Buffer) (contract.Reply, agent.Result, error) {
+func (e *Engine) consult(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, who speaker,
+	inputs []plan.Input, want contract.Want, log *bytes.Buffer,
+	tell func(*workDir) (prompt.Data, error)) (reply contract.Reply, res agent.Result, err error) {
+	w, err := e.prepareAs(ctx, snap, t, want.Role, who.seat, inputs)
+	if err != nil {
+		return reply, res, err
+	}
+	defer w.remove()
 	var may func(string) bool
 	if w.role.Usual() == contract.Review {
-		may = e.mayReview(w.snap.State(), w.task, who)
+		may = e.mayReview(snap.State(), t, who)
 	}
 	judge, err := e.Agents.Judge(who.agent, may)
 	if err != nil {
-		return contract.Reply{}, agent.Result{}, err
+		return reply, res, err
+	}
+	if err := w.makePlaces(); err != nil {
+		return reply, res, err
+	}
+	data, err := tell(w)
+	if err != nil {
+		return reply, res, err
 	}
 	data.Contract = contractText(w.role, false)
 	if err := e.writePrompt(w, data, e.budget(who.agent)); err != nil {
-		return contract.Reply{}, agent.Result{}, err
+		return reply, res, err
 	}
 	job := w.job(log)
 	job.Environ = e.Environ
@@ -167,19 +179,8 @@ func (e *Engine) consult(ctx context.Context, w *workDir, who speaker, data prom
 // and its cost.
 func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate,
 	leaves []*plan.Task) (said map[plan.TaskID]estimate.Judgement, res agent.Result, err error) {
-	w, err := e.prepare(ctx, snap, t, contract.RoleFeasibility, nil)
-	if err != nil {
-		return nil, res, err
-	}
-	defer w.remove()
-	if err := w.makePlaces(); err != nil {
-		return nil, res, err
-	}
-	data := e.promptData(w)
-	data.Limits = prompt.LimitsOf(c.whole)
-	want := contract.Want{Role: w.role}
+	want := contract.Want{Role: contract.RoleFeasibility}
 	for _, l := range leaves {
-		data.Leaves = append(data.Leaves, prompt.LeafOf(l))
 		want.Tasks = append(want.Tasks, l.TaskID)
 	}
 	for _, other := range c.whole.Tasks {
@@ -189,7 +190,15 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 	}
 	e.report(t.TaskID, fmt.Sprintf("%s %s estimated by %s", plain.Count(len(leaves), "task"), areOrIs(len(leaves)),
 		t.Agent))
-	reply, res, err := e.consult(ctx, w, speaker{agent: t.Agent}, data, want, new(bytes.Buffer))
+	reply, res, err := e.consult(ctx, snap, t, speaker{agent: t.Agent}, nil, want, new(bytes.Buffer),
+		func(w *workDir) (prompt.Data, error) {
+			data := e.promptData(w)
+			data.Limits = prompt.LimitsOf(c.whole)
+			for _, l := range leaves {
+				data.Leaves = append(data.Leaves, prompt.LeafOf(l))
+			}
+			return data, nil
+		})
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) {
 		res.Message = err.Error()

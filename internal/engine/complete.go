@@ -268,8 +268,8 @@ type Cost struct {
 	plan.Usage
 }
 
-// Costs lists the reported cost of each version, review and attempt, in plan order. It omits work without a report, and
-// work of people.
+// Costs lists the reported cost of each version, review, attempt and answer, in plan order. It omits
+// work without a report, and work of people.
 func (e *Engine) Costs(ctx context.Context, snap *gitstore.Snapshot) ([]Cost, error) {
 	all := []Cost{}
 	for _, t := range snap.Plan.Tasks {
@@ -283,6 +283,15 @@ func (e *Engine) Costs(ctx context.Context, snap *gitstore.Snapshot) ([]Cost, er
 			return nil, err
 		}
 		all = append(all, costs...)
+		answered, err := e.answered(ctx, snap, t.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range answered {
+			if u := q.Answer.Usage; u != nil {
+				all = append(all, Cost{t.TaskID, q.Answer.By, q.QuestionID, *u})
+			}
+		}
 	}
 	return all, nil
 }

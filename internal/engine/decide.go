@@ -207,7 +207,7 @@ func (e *Engine) board(ctx context.Context, snap *gitstore.Snapshot, t *plan.Tas
 			if q.Answer == nil {
 				asked.WriteString("  not answered\n")
 			} else {
-				fmt.Fprintf(&asked, "  answer of %s: %s\n", q.Answer.By,
+				fmt.Fprintf(&asked, "  answer of %s: %s\n", q.Answer.Who(),
 					strings.TrimSpace(q.Answer.OptionID+" "+q.Answer.Text))
 			}
 		}

@@ -213,6 +213,8 @@ func (x *explainer) find(id plan.TaskID) cause {
 		return x.worst(x.s.WaitsFor(t))
 	case t.Status == plan.StatusDone:
 		return x.possibly("its plan is to be grafted")
+	case t.Status == plan.StatusWaitingInput:
+		return x.possibly("a role is asked")
 	case t.Status == plan.StatusToBeModified:
 		return x.possibly(x.s.Reason(t)) // it was rejected, is stale or set aside, or did not land
 	}

@@ -20,34 +20,11 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Questions reads a task's unanswered questions, in order.
-func (e *Engine) Questions(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) ([]plan.Question, error) {
-	var open []plan.Question
-	for _, n := range snap.Records.Of(task).OpenQuestions() {
-		q, err := e.documents(ctx, snap, task).Question(n)
-		if err != nil {
-			return nil, err
-		}
-		open = append(open, q.Question)
-	}
-	return open, nil
-}
-
 // answered reads a task's answered questions, in the order of their answers.
 func (e *Engine) answered(ctx context.Context, snap *gitstore.Snapshot, task plan.TaskID) ([]export.Asked, error) {
-	var all []export.Asked
 	r := snap.Records.Of(task)
-	for _, n := range r.Answers {
-		if !slices.Contains(r.Questions, n) {
-			continue
-		}
-		q, err := e.documents(ctx, snap, task).Question(n)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, q)
-	}
-	return all, nil
+	known := slices.DeleteFunc(slices.Clone(r.Answers), func(n int) bool { return !slices.Contains(r.Questions, n) })
+	return export.All(known, e.documents(ctx, snap, task).Question)
 }
 
 // documents reads the records of a task.
@@ -109,12 +86,8 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 	var wrong *plan.AnswerError
 	if errors.As(err, &wrong) {
 		better := *wrong
-		better.Hint = answerCommand(r.Task, ev.Question)
-		if open := snap.Records.Of(r.Task).OpenQuestions(); open[0] != r.Number {
-			command := "git wf answer " + string(r.Task)
-			better.Hint = fmt.Sprintf("%s --question q%d%s", command, r.Number,
-				strings.TrimPrefix(better.Hint, command))
-		}
+		first := snap.Records.Of(r.Task).OpenQuestions()[0]
+		better.Hint = answerCommand(r.Task, ev.Question, first != r.Number)
 		return nil, &better
 	}
 	return done, err

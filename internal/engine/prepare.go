@@ -129,7 +129,7 @@ func (e *Engine) stepAnswers(ctx context.Context, snap *gitstore.Snapshot, task 
 	all, err := e.answered(ctx, snap, task.TaskID)
 	for _, q := range all {
 		for _, s := range plandoc.Steps(task) {
-			if q.Name == stepQuestion(s.Name) {
+			if q.Name == stepQuestion(s.Name) && q.To == "" { // a role speaks for no person
 				answers[s.Name] = cmp.Or(q.Answer.Text, q.Answer.OptionID)
 			}
 		}

@@ -189,6 +189,10 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir) (prompt.Data, erro
 		d.Shell = false
 		return d, nil
 	}
+	for _, role := range t.Advisers() {
+		about := firstLine(snap.Plan.Roles[role].Text)
+		d.Advisers = append(d.Advisers, prompt.Agent{Name: role, About: about})
+	}
 	d.Contract = contractText(w.role, d.Shell && !d.ReadOnly)
 	return d, nil
 }
@@ -367,7 +371,11 @@ func (e *Engine) answers(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		if len(a.Inputs) > 0 {
 			text = strings.TrimSpace(text + "\nFiles were handed in: see the input " + q.Name + ".")
 		}
-		all = append(all, prompt.Answer{ID: q.QuestionID, Question: q.Question.Question, Text: prompt.Text(text)})
+		of := prompt.Answer{ID: q.QuestionID, Question: q.Question.Question, Text: prompt.Text(text)}
+		if a.Role != "" {
+			of.By = a.Who()
+		}
+		all = append(all, of)
 	}
 	return all, err
 }
@@ -454,6 +462,7 @@ var resultMeans = map[contract.ResultType]string{
 	contract.Noop:        "There is nothing to do:",
 	contract.Review:      "Your verdict, with each criterion that no command decides:",
 	contract.Feasibility: "Your estimates; a task that you leave out keeps the planner's number:",
+	contract.Answer:      "Your answer:",
 }
 
 // contractText says which form an answer must have.

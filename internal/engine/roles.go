@@ -88,6 +88,7 @@ type Part struct {
 	Kind    string        `json:"kind,omitempty"` // read-only, orchestrator
 	Makes   []plan.TaskID `json:"makes,omitempty"`
 	Reviews []plan.TaskID `json:"reviews,omitempty"` // those that it has a seat at
+	Answers []plan.TaskID `json:"answers,omitempty"` // those that may ask it
 	Agent   string        `json:"agent,omitempty"`   // "" is a person
 	Unheld  string        `json:"unheld,omitempty"`  // what the agent can do although the role may not
 	Command string        `json:"command,omitempty"` // that has an agent take the part, where nobody does
@@ -108,6 +109,10 @@ func (e *Engine) Parts(s *plan.State) []Part {
 				p := e.part(&parts, s, role, e.agentOfSeat(s, s.Tasks[t.TaskID], role), true)
 				p.Reviews = append(p.Reviews, t.TaskID)
 			}
+			if slices.Contains(t.Advisers(), role) {
+				p := e.part(&parts, s, role, e.agentOfRole(s.Plan, role), true)
+				p.Answers = append(p.Answers, t.TaskID)
+			}
 		}
 	}
 	return parts
@@ -120,7 +125,7 @@ func (e *Engine) part(parts *[]Part, s *plan.State, role, name string, seat bool
 		p.Agent = ""
 	}
 	for i, other := range *parts {
-		if other.Role == role && other.Agent == p.Agent && (len(other.Reviews) > 0) == seat {
+		if other.Role == role && other.Agent == p.Agent && (len(other.Makes) == 0) == seat {
 			return &(*parts)[i]
 		}
 	}

@@ -42,6 +42,7 @@ type run struct {
 	tried     map[plan.TaskID][]int    // versions whose landing was tried
 	stalled   []string                 // those of them that have work now
 	commit    plan.OID                 // of the state that was read last
+	asked     []openQuestion           // of roles, in that state
 }
 
 func (e *Engine) newRun(id plan.ID) *run {
@@ -259,7 +260,9 @@ func (r *run) state(ctx context.Context) (*plan.State, error) {
 		return nil, err
 	}
 	r.commit = snap.Commit
-	return snap.StateUnder(r.claims, r.Now()), nil
+	s := snap.StateUnder(r.claims, r.Now())
+	r.asked, err = r.consults(context.WithoutCancel(ctx), snap, s)
+	return s, err
 }
 
 // work is one piece of work that the engine can do now.
@@ -360,6 +363,12 @@ func (r *run) next(s *plan.State) []work {
 	}
 	if t := r.nextToLand(s); t != nil {
 		choose(work{task: t, do: r.land, what: "land", agent: r.Landing.Person.Name, worktree: true})
+	}
+	for _, q := range r.asked {
+		do := func(ctx context.Context, id plan.ID, _ *plan.TaskState) error { return r.answerFor(ctx, id, q) }
+		if t := s.Tasks[q.TaskID]; r.may(t) {
+			choose(work{task: t, do: do, what: "consult", agent: q.adviser.agent})
+		}
 	}
 	for _, t := range s.Ready() {
 		if len(chosen) >= free {

@@ -255,6 +255,7 @@ func (e *Engine) choices(p *plan.Plan, all bool) (list []plandoc.CommandLine) {
 		}
 		list[at[c]].Line = fmt.Sprintf("%s to be %s by agent %s", word, c.job, plain.Line(c.name))
 	}
+	targets := p.Index()
 	for i, t := range p.Tasks {
 		switch t.NodeType {
 		case plan.Action:
@@ -268,7 +269,7 @@ func (e *Engine) choices(p *plan.Plan, all bool) (list []plandoc.CommandLine) {
 			if len(names) == 0 {
 				names = p.Config.Reviewers
 			}
-			for _, name := range names {
+			for _, name := range slices.Concat(names, targets.Task(t.ReviewTargetTaskID).Advisers()) {
 				who := speaker{agent: name}
 				if p.HasRole(name) {
 					who = speaker{p.Roles[name].Agent, name}

@@ -80,7 +80,7 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	case t.Status == plan.StatusWaitingInput:
 		w, err = e.waitForInput(ctx, snap, s, t)
 		w.Act = ActAnswer
-		return w, true, err
+		return w, w.Text != "", err
 	case t.Planning() && slices.Contains(s.Ungrafted(), t) && !e.mayMake(t.Task, t.Agent):
 		return untrustedAgent(jobMake, t.Agent), true, nil
 	case t.NodeType == plan.Check && t.Status == plan.StatusReady:
@@ -133,18 +133,28 @@ func spent(s *plan.State, t *plan.TaskState) string {
 	return bound + ": " + strings.Join(list, ", ")
 }
 
-// waitForInput says what a task asks or requires, in which form, and where to put it.
+// waitForInput says what a task asks or requires of a person, in which form, and where to put it: nothing,
+// where agents of roles answer all that it asks.
 func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (Wait,
 	error) {
-	questions, err := e.Questions(ctx, snap, t.TaskID)
-	if err != nil {
-		return Wait{}, err
-	}
-	if len(questions) > 0 {
-		return Wait{Text: "asks: " + questions[0].Question, Command: answerCommand(t.TaskID, questions[0]),
-			Questions: questions}, nil
-	}
 	var w Wait
+	open, err := e.openQuestions(ctx, snap, s, t)
+	for _, q := range open {
+		if q.adviser.seat != "" {
+			continue
+		}
+		if w.Questions = append(w.Questions, q.Question); len(w.Questions) > 1 {
+			continue
+		}
+		w.Text, w.Command = "asks", answerCommand(t.TaskID, q.Question, q.n != open[0].n)
+		if q.why != "" {
+			w.Text += " " + q.To + ", " + q.why
+		}
+		w.Text += ": " + q.Question.Question
+	}
+	if len(open) > 0 || err != nil {
+		return w, err
+	}
 	var lacks []string
 	for _, req := range t.Requires {
 		m := Missing{Requirement: req, Have: s.HandedIn(t.Task, req.Name), Dir: InputDir(s.Plan.PlanID, req.Name)}
@@ -161,18 +171,23 @@ func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *p
 	return w, nil
 }
 
-func answerCommand(id plan.TaskID, q plan.Question) string {
+// answerCommand is the command that answers a question, which it names if others come before it.
+func answerCommand(id plan.TaskID, q plan.Question, later bool) string {
+	command := "git wf answer " + string(id)
+	if later {
+		command += " --question " + q.QuestionID
+	}
 	switch q.Kind {
 	case plan.AskFile:
-		return "git wf answer " + string(id) + " --file FILE"
+		return command + " --file FILE"
 	case plan.AskChoice:
 		choice := "ID"
 		if q.RecommendedOptionID != "" {
 			choice = shell.Word(plain.Line(q.RecommendedOptionID))
 		}
-		return "git wf answer " + string(id) + " --option " + choice
+		return command + " --option " + choice
 	}
-	return "git wf answer " + string(id) + " -"
+	return command + " -"
 }
 
 // seatsLeft says how many of a panel have spoken, and who has not.

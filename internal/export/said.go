@@ -302,8 +302,8 @@ func (t *Talk) question(task *plan.TaskState, name string) []Said {
 	if !t.read(name, &q) || q.TaskID != task.TaskID {
 		return nil
 	}
-	said := Said{From: speakerOf(task.Role, q.By), To: theUser, Kind: saidQuestion, Task: task.TaskID,
-		Text: fmt.Sprintf("asks, as %s %s: %s", task.TaskID, q.QuestionID, q.Question)}
+	said := Said{From: speakerOf(task.Role, q.By), To: cmp.Or(q.To, theUser), Kind: saidQuestion,
+		Task: task.TaskID, Text: fmt.Sprintf("asks, as %s %s: %s", task.TaskID, q.QuestionID, q.Question)}
 	if by := t.orders[task.TaskID]; by != "" {
 		said.To = by + ", " + theUser
 	}
@@ -322,7 +322,7 @@ func (t *Talk) answer(e gitstore.LogEntry, task *plan.TaskState, name string) []
 	var asked plan.Question
 	t.read(path.Dir(path.Dir(name))+"/questions/"+path.Base(name), &asked)
 	given := strings.TrimSpace(cmp.Or(a.OptionID, a.Text) + " " + strings.Join(a.Inputs, ", "))
-	from := a.By
+	from := speakerOf(a.Role, a.By)
 	if by := t.s.Tasks[plan.TaskID(e.Trailers["Wf-Task"])]; by != nil && by.Decides != nil {
 		from = speakerOf(by.Role, a.By)
 	}

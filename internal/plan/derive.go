@@ -239,7 +239,8 @@ func (r *TaskRecords) countAttempts(version int) (ended, lost int) {
 		case a.Kind == AttemptLost:
 			lost++
 		case a.Kind == AttemptNeedsInput && version == 0:
-			lost = 0 // Who asks has not failed: the answers, which a person gives, are what bounds such attempts.
+			// Who asks has not failed: the answers bound such attempts, a person's or those that roles may give.
+			lost = 0
 		default:
 			ended, lost = ended+1, 0
 		}

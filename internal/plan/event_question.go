@@ -29,6 +29,9 @@ type Question struct {
 	RecommendedOptionID string    `json:"recommended_option_id,omitempty"`
 	By                  string    `json:"by"` // the agent that asks
 	CreatedAt           time.Time `json:"created_at"`
+	// of a question to a role: which, and the number of the attempt that asks
+	To      string `json:"to,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
 }
 
 // entry is the record of the question under a number.
@@ -52,7 +55,17 @@ type Answer struct {
 	OptionID   string    `json:"option_id,omitempty"`
 	Inputs     []string  `json:"inputs,omitempty"` // NAME/N of the inputs handed in with it
 	By         string    `json:"by"`
+	Role       string    `json:"role,omitempty"` // for which an agent answers
 	CreatedAt  time.Time `json:"created_at"`
+	Usage      *Usage    `json:"usage,omitempty"`
+}
+
+// Who gave the answer, for people to read.
+func (a Answer) Who() string {
+	if a.Role == "" {
+		return a.By
+	}
+	return a.Role + " (" + a.By + ")"
 }
 
 // InputDocument is the content of inputs/NAME/N.json: one file that somebody handed in, and where it came from.
@@ -92,7 +105,9 @@ func (e Ask) Apply(s *State) (Change, error) {
 		c.Trailers[0].Value = eventQuestion
 	}
 	for i, q := range e.Questions {
-		q.TaskID = id
+		if q.TaskID = id; q.To != "" {
+			q.Attempt = nextNumber(s.Records.Of(id).Attempts)
+		}
 		c.Add = append(c.Add, q.entry(s.Records.Of(id).nextQuestion()+i))
 	}
 	c.Subject = fmt.Sprintf("%s: asks %s", id, plain.Count(len(e.Questions), "question"))
@@ -174,7 +189,7 @@ func (e AnswerQuestion) Apply(s *State) (Change, error) {
 	a.QuestionID, a.TaskID = name, e.Task
 	add, inputs := r.inputEntries(e.Task, e.Files)
 	a.Inputs = inputs
-	if why := e.Question.mismatch(&a); why != "" {
+	if why := e.Question.Mismatch(&a); why != "" {
 		return Change{}, &AnswerError{Task: e.Task, Reason: why}
 	}
 	return Change{

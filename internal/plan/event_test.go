@@ -414,6 +414,40 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// A role answers what it is asked, with one of the options that there are, and nothing that a person is asked.
+func TestRoleAnswers(t *testing.T) {
+	s := stateWith(t, "IMPL-1 questions/q1.json")
+	for _, tt := range []struct {
+		name string
+		q    Question
+		a    Answer
+		want string
+	}{
+		{"what it is asked", Question{Kind: AskText, To: "architect"}, Answer{Text: "Yes."}, ""},
+		{"what a person is asked", Question{Kind: AskText}, Answer{Text: "Yes."}, "q1 does not ask architect"},
+		{"what another role is asked", Question{Kind: AskText, To: "security"}, Answer{Text: "Yes."},
+			"q1 does not ask architect"},
+		{"another option", Question{Kind: AskChoice, To: "architect", Options: []Option{{OptionID: "a"}}},
+			Answer{OptionID: "b"}, "q1 wants one of the options [a]"},
+		{"a file", Question{Kind: AskFile, To: "architect"}, Answer{Text: "Yes."}, "q1 asks for a file"},
+	} {
+		tt.a.Role, tt.a.By = "architect", "claude"
+		c, err := AnswerQuestion{Task: "IMPL-1", Number: 1, Question: tt.q, Answer: tt.a}.Apply(s)
+		var wrong *AnswerError
+		if tt.want == "" && (err != nil || !strings.Contains(string(c.Add[0].Data), `"role": "architect"`)) ||
+			tt.want != "" && (!errors.As(err, &wrong) || wrong.Reason != tt.want) {
+			t.Errorf("%s: %v, %v", tt.name, err, c.Add)
+		}
+	}
+	asks := Ask{Attempt: AddAttempt{Attempt: Attempt{TaskID: "IMPL-1", Kind: AttemptNeedsInput}},
+		Questions: []Question{{Name: "a", Question: "b?", To: "architect"}, {Name: "c", Question: "d?"}}}
+	c, err := asks.Apply(stateWith(t, "IMPL-1 attempts/a1-error.json"))
+	if err != nil || !strings.Contains(string(c.Add[1].Data), `"attempt": 2`) ||
+		strings.Contains(string(c.Add[2].Data), `"attempt"`) {
+		t.Errorf("a question to a role names the attempt that asks it: %v, %v", err, c.Add)
+	}
+}
+
 func TestMayReview(t *testing.T) {
 	tests := []struct {
 		name      string

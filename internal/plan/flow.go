@@ -79,6 +79,20 @@ type Decides struct {
 	Max    int      `json:"max"`    // acts
 }
 
+// consults says that the maker of a task may ask roles, whose agents answer.
+type consults struct {
+	Roles []string `json:"roles"`
+	Max   int      `json:"max"` // answers since the task's last reset; what it asks then goes to a person
+}
+
+// Advisers are the roles that the maker of the task may ask.
+func (t *Task) Advisers() []string {
+	if t == nil || t.Consults == nil {
+		return nil
+	}
+	return t.Consults.Roles
+}
+
 // Fill says which part of a workflow a planning task renders below its GOAL.
 type Fill struct {
 	Section string         `json:"section"`         // JSON Pointer of the node in the file
@@ -103,7 +117,7 @@ const (
 // needsVersion2 reports whether the task has a field that only version 2 of the format has.
 func (t *Task) needsVersion2() bool {
 	if t.Role != "" || t.Follows != nil || len(t.OrderOnly) > 0 || t.Judges != nil || t.Decides != nil ||
-		t.Closes != "" || t.Fill != nil || t.FillTargetTaskID != "" ||
+		t.Closes != "" || t.Fill != nil || t.FillTargetTaskID != "" || t.Consults != nil ||
 		t.MaxRounds != 0 || t.OnExhausted != "" || t.Agree != nil || t.Rubric != nil ||
 		t.FinalDeliverableSpec != nil && t.FinalDeliverableSpec.DeliverAccepted {
 		return true

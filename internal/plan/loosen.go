@@ -25,7 +25,8 @@ func (p *Plan) Loosens(base *Plan) Findings {
 	}
 	before := base.Index()
 	for i, t := range p.Tasks {
-		held := Task{MinScore: were.MinScore, Quorum: were.Quorum, MaxRounds: were.MaxAttempts}
+		held := Task{MinScore: were.MinScore, Quorum: were.Quorum, MaxRounds: were.MaxAttempts,
+			Consults: t.Consults}
 		if old := before.Task(t.TaskID); old != nil {
 			least := old.MinScore
 			if old.Rubric != nil {
@@ -35,7 +36,7 @@ func (p *Plan) Loosens(base *Plan) Findings {
 			held.Quorum = min(held.Quorum, cmp.Or(old.Quorum, held.Quorum))
 			held.MaxRounds = max(held.MaxRounds, old.MaxRounds)
 			held.OnExhausted, held.Agree, held.Rubric = old.OnExhausted, old.Agree, old.Rubric
-			held.FinalDeliverableSpec = old.FinalDeliverableSpec
+			held.FinalDeliverableSpec, held.Consults = old.FinalDeliverableSpec, old.Consults
 		}
 		for _, f := range t.loosens(&held) {
 			f.TaskID, f.Path = t.TaskID, fmt.Sprintf("tasks[%d].%s", i, f.Path)
@@ -86,6 +87,9 @@ func (t *Task) loosens(held *Task) (fs Findings) {
 	}
 	if t.MaxRounds > held.MaxRounds {
 		fs = append(fs, loosened("max_rounds", "at most", float64(t.MaxRounds), float64(held.MaxRounds)))
+	}
+	if c := t.Consults; c != nil && (held.Consults == nil || c.Max > held.Consults.Max) {
+		fs = append(fs, newly("consults.max", "what held before, or none", fmt.Sprint(c.Max)))
 	}
 	if !t.AsksExhausted() && held.AsksExhausted() {
 		fs = append(fs, newly("on_exhausted", "ask", t.OnExhausted))

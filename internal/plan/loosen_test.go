@@ -44,6 +44,12 @@ func TestLoosens(t *testing.T) {
 		{"delivers what was taken", func(p *Plan) {
 			p.Tasks[1] = &Task{TaskID: "A-1", FinalDeliverableSpec: &FinalDeliverableSpec{DeliverAccepted: true}}
 		}, []string{"tasks[1].final_deliverable_spec.deliver_accepted"}},
+		{"asks more", func(p *Plan) {
+			p.Tasks[1] = &Task{TaskID: "A-1", Consults: &consults{Roles: []string{"architect"}, Max: 1}}
+		}, []string{"tasks[1].consults.max"}},
+		{"a new task asks", func(p *Plan) {
+			p.Tasks = append(p.Tasks, &Task{TaskID: "B-1", Consults: &consults{Roles: []string{"architect"}, Max: 20}})
+		}, nil},
 		{"some agree", func(p *Plan) {
 			p.Tasks[0] = &Task{TaskID: "CHECK-A-1", MinScore: 70, Agree: &Agree{Approvals: 3}}
 		}, []string{"tasks[0].agree"}},

@@ -101,6 +101,8 @@ type Task struct {
 	Judges  *Judges  `json:"judges,omitempty" at:"ACTION"`
 	Decides *Decides `json:"decides,omitempty" at:"ACTION"`
 	Closes  string   `json:"closes,omitempty" at:"ACTION"` // PLAN/TASK of a register, which it does
+	// whom its maker may ask instead of a person
+	Consults *consults `json:"consults,omitempty" at:"ACTION"`
 
 	// CHECK
 	ReviewTargetTaskID TaskID   `json:"review_target_task_id,omitempty" at:"CHECK"`

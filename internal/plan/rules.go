@@ -286,7 +286,7 @@ var questionRules = []rule[Question]{
 var answerRules = []rule[Answer]{
 	{"it answers with what the question asks for", func(d *Answer, in *Setting) string {
 		if q, ok := in.says("questions/" + d.QuestionID + ".json").(*Question); ok {
-			return q.mismatch(d)
+			return q.Mismatch(d)
 		}
 		return reasonUnless(in.Says == nil)
 	}},
@@ -412,9 +412,11 @@ func (q *Question) hasOption(option string) bool {
 	return slices.ContainsFunc(q.Options, func(o Option) bool { return o.OptionID == option })
 }
 
-// mismatch says how an answer misses what was asked for, "" if it does not.
-func (q *Question) mismatch(a *Answer) string {
+// Mismatch says how an answer misses what was asked for, "" if it does not.
+func (q *Question) Mismatch(a *Answer) string {
 	switch {
+	case a.Role != "" && a.Role != q.To:
+		return fmt.Sprintf("%s does not ask %s", a.QuestionID, plain.Line(a.Role))
 	case q.Kind == AskChoice && !q.hasOption(a.OptionID):
 		ids := make([]string, len(q.Options))
 		for i, o := range q.Options {

@@ -38,6 +38,7 @@ func TestSchemaAgreesWithStructs(t *testing.T) {
 		"workflow": reflect.TypeFor[plan.Workflow](), "role": reflect.TypeFor[plan.Role](), "agree": reflect.TypeFor[plan.Agree](),
 		"rubric": reflect.TypeFor[plan.Rubric](), "judges": reflect.TypeFor[plan.Judges](),
 		"decides": reflect.TypeFor[plan.Decides](), "fill": reflect.TypeFor[plan.Fill](),
+		"consults": reflect.TypeOf(plan.Task{}.Consults).Elem(),
 	} {
 		node := schema
 		if def != "" {

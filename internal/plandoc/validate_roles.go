@@ -74,6 +74,17 @@ func (v *validator) checkFlow(i int, t *plan.Task) {
 	if t.Judges != nil {
 		v.checkJudges(i, t)
 	}
+	if t.Consults != nil && (t.Decides != nil || t.Planning()) {
+		v.add(i, "acts", "consults", "a task that decides, or makes a plan, asks a person", "no consults",
+			"consults", "")
+	}
+	for j, role := range t.Advisers() {
+		field := fmt.Sprintf("consults.roles[%d]", j)
+		if v.checkRoleName(i, field, role); role == t.Role {
+			v.add(i, "bad-value", field, "the task would ask its own role", "another role", plain.Quote(role),
+				"consults: {roles: [architect], max: 3}")
+		}
+	}
 	if t.Decides != nil {
 		for j, role := range t.Decides.Orders {
 			v.checkRoleName(i, fmt.Sprintf("decides.orders[%d]", j), role)

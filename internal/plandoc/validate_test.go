@@ -93,6 +93,19 @@ func TestRules(t *testing.T) {
 	}{
 		{name: "duplicate id", code: "duplicate-id", yaml: replace("task_id: IMPL-2\n", "task_id: IMPL-1\n"),
 			want: `13: tasks[1].task_id: IMPL-1: the id belongs to another task already (expected an id of its own; found IMPL-1, also "Numbers"; for example task_id: IMPL-1.2)`},
+		{name: "asks a role that there is not", code: "unknown-role",
+			yaml: more("IMPL-4", "covers: [R1], consults: {roles: [boss], max: 3}, "+specX),
+			want: `tasks[3].consults.roles[0]: IMPL-4: names a role that the plan does not have`},
+		{name: "asks its own role", code: "bad-value", yaml: "roles: {dev: {text: You make it.}}\n" +
+			more("IMPL-4", "covers: [R1], role: dev, consults: {roles: [dev], max: 3}, "+specX),
+			want: `tasks[3].consults.roles[0]: IMPL-4: the task would ask its own role`},
+		{name: "asks for ever", code: "bad-value",
+			yaml: more("IMPL-4", "covers: [R1], consults: {roles: [boss], max: 21}, "+specX),
+			want: `tasks[3].consults.max`},
+		{name: "decides and asks", code: "acts", yaml: "roles: {dev: {text: You make it.}, boss: {text: You decide.}}\n" +
+			more("IMPL-4", "covers: [R1], consults: {roles: [dev], max: 3}, decides: {orders: [dev], max: 9}, "+
+				"deliverable_spec: {format: decision, filename: decision.json}"),
+			want: `tasks[3].consults: IMPL-4: a task that decides, or makes a plan, asks a person`},
 		{name: "bad id", code: "bad-value", yaml: replace("task_id: IMPL-1\n", "task_id: impl-1\n"),
 			want: `6: tasks[0].task_id: does not have the right form`},
 		{name: "missing parent", code: "unknown-parent", yaml: more("IMPL-4", "parent_task_id: IMPL-9, covers: [R1], "+specX),

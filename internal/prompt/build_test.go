@@ -122,7 +122,7 @@ func TestOrder(t *testing.T) {
 	d := sample(contract.RoleCheck)
 	long := strings.Repeat("words and words\n", 400)
 	d.Notes = []Note{{1, "old", "", Text(long)}, {2, "new", "", Text(long)}}
-	d.Answers = []Answer{{"q1", "Old?", Text(long)}, {"q2", "New?", Text(long)}}
+	d.Answers = []Answer{{ID: "q1", Question: "Old?", Text: Text(long)}, {ID: "q2", Question: "New?", Text: Text(long)}}
 	d.Inputs[0].Files[0].Text = Text(long)
 	d.Candidate.Diff, d.Candidate.Files[0].Text = Text(long), Text(long)
 	d.Candidate.Ran[0].Output, d.Rejected.Text = Text(long), Text(long)

@@ -33,6 +33,8 @@ type Data struct {
 	Board     *Board   // what a task that decides is shown; nil for others
 	Judging   *Judging // what a task that judges is shown; nil for others
 	Role      *Role    // of the plan, in which the agent works; nil for none
+	Question  Text     // of a consult: what is to be answered, with its options
+	Advisers  []Agent  // roles that the maker may ask instead of a person, each with what it is about
 	Shell     bool     // the agent reads and writes files itself; else it answers only with text
 	Place     Place    // where those files are
 	Tree      Text     // of plan, plan-review and split: the paths of the repository, one a line
@@ -181,6 +183,7 @@ type Answer struct {
 	ID       string // q1
 	Question string
 	Text     Text
+	By       string // the role that answered, with its agent; "" for a person
 }
 
 // Attempt is an attempt that left nothing to review.

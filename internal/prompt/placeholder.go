@@ -87,6 +87,7 @@ func (s *masker) data(role contract.Role, d Data) Data {
 		b.Given = s.text(aSummary, b.Given, "what the plan is made from")
 		b.Tree = s.text(aSummary, b.Tree, "paths of the repository")
 	}
+	d.Question = s.text(aCandidate, d.Question, "question")
 	if f := d.Failed; f != nil {
 		f.Why = s.text(anOutput, f.Why, "attempt %d without a result", f.Number)
 	}

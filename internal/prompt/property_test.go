@@ -36,7 +36,7 @@ func anyData(r *rapid.T, role contract.Role) Data {
 		d.Notes = append(d.Notes, Note{i + 1, "learning", "", anyText(r, 12_000)})
 	}
 	for i := range rapid.IntRange(0, 10).Draw(r, "answers") {
-		d.Answers = append(d.Answers, Answer{fmt.Sprintf("q%d", i+1), "Why?", anyText(r, 3000)})
+		d.Answers = append(d.Answers, Answer{fmt.Sprintf("q%d", i+1), "Why?", anyText(r, 3000), ""})
 	}
 	for i := range rapid.IntRange(0, 10).Draw(r, "inputs") {
 		d.Inputs = append(d.Inputs, Input{Name: fmt.Sprintf("IMPL-%d", 10+i), Version: 1, Files: anyFiles(r, 20_000)})
@@ -79,7 +79,8 @@ func texts(role contract.Role, d Data) map[string]Text {
 		}
 	}
 	all["top task"] = d.TopTask
-	if role != contract.RoleFeasibility {
+	all["question"] = d.Question
+	if role != contract.RoleFeasibility && role != contract.RoleConsult {
 		all["rejection of v1"] = d.Rejected.Text
 	}
 	return all
@@ -92,7 +93,10 @@ func bindingParts(role contract.Role, d Data) []string {
 	}
 	if role != contract.RoleFeasibility {
 		parts = append(parts, block("task", "task IMPL-3", d.Task.Description), "grep -q style.css index.html",
-			"A child of eight finds the prices.", d.Rejected.Failed[0].Evidence)
+			"A child of eight finds the prices.")
+	}
+	if role != contract.RoleFeasibility && role != contract.RoleConsult {
+		parts = append(parts, d.Rejected.Failed[0].Evidence)
 	}
 	return parts
 }

@@ -51,13 +51,19 @@ func sample(role contract.Role) Data {
 					By: "xiaojing"},
 			},
 		}, []byte("# REJECTED: IMPL-3 v1\n\nLink the style.\n")),
-		Answers: []Answer{{"q1", "Which colour?", "Blue, as the sea."}},
+		Answers: []Answer{{"q1", "Which colour?", "Blue, as the sea.", ""}},
 		Notes:   []Note{{1, "decision", "", "Prices include tax."}, {2, "learning", "", "The server is slow."}},
 	}
 	if role != contract.RoleFeasibility {
 		d.Failed = &Attempt{Number: 1, Agent: "claude", Why: "replied ARTIFACT, but gave no files"}
 	}
+	if role == contract.RoleConsult {
+		d.Role = &Role{Name: "architect", Text: "You know how the shop is built."}
+		d.Question = "Where do prices come from?\n\n- file: A file\n- shop: The shop\n"
+	}
 	if role == contract.RoleAction {
+		d.Advisers = []Agent{{Name: "architect", About: "You know how the shop is built."}}
+		d.Answers = append(d.Answers, Answer{"q2", "Which file?", "style.css", "architect (claude)"})
 		d.Inputs[0].Summary = "# IMPL-1 v2: Style\n\nApproved by ann, score 95.\n"
 		d.Steps = []Step{
 			{Number: 1, Name: "find_pages", Action: "Search the pages", Result: "done", File: "preparation/pages",

@@ -158,6 +158,11 @@ func (m Mask) Event(ev plan.Event) plan.Event {
 			e.Decision.Reason = m.Text(e.Decision.Reason)
 		}
 		return e
+	case plan.AnswerQuestion:
+		if e.Author.IsAgent() {
+			e.Answer.Text = m.Text(e.Answer.Text)
+		}
+		return e
 	case plan.Note:
 		if e.Author.IsAgent() {
 			e.Text = m.Text(e.Text)

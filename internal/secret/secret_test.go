@@ -122,6 +122,12 @@ func TestMaskEvent(t *testing.T) {
 	if got.Criteria[0].Evidence != Masked || got.Reason != Masked || got.Suggestions[0].Text != Masked {
 		t.Errorf("a review records %+v", got)
 	}
+	for email, want := range map[string]string{"wise@agents.git-wf.invalid": Masked, "ann@example.com": secret} {
+		answer := plan.AnswerQuestion{Answer: plan.Answer{Text: secret}, Author: plan.Actor{Name: "wise", Email: email}}
+		if got := m.Event(answer).(plan.AnswerQuestion).Answer.Text; got != want {
+			t.Errorf("an answer of %s records %s", email, got)
+		}
+	}
 	if criteria[0].Evidence != secret || prepared[0].Output != secret {
 		t.Error("the mask changes what it was given")
 	}

@@ -21,7 +21,8 @@ type Bounds struct {
 
 // Bounds computes the bounds for some inputs. A task has at most max_rounds versions of its own, and one more for each
 // rejection of something that it depends on, directly or not, each counted once: what follows is redone once for each
-// new version. Each version may take several attempts, and so may each review of it.
+// new version. Each version may take several attempts, also to have a role answer, and so may each
+// review of it.
 func (w *Workflow) Bounds(in *Inputs) (Bounds, error) {
 	x := w.expand(in, utmost, nil)
 	p := x.plan()
@@ -147,6 +148,9 @@ func boundsOf(p *plan.Plan) Bounds {
 			versions, tries = t.Decides.Max*rounds(k), attempts*(t.Decides.Max+1)
 		case slices.Contains(held, t.Role):
 			versions = min(versions, b.MaxDecisions)
+		}
+		if t.Consults != nil { // each answer is a call, and so is the attempt that asks
+			b.Most += 2 * t.Consults.Max
 		}
 		seats := seatsOf(t, g.check[k])
 		if t.Agent != plan.AgentExec {

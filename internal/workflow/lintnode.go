@@ -493,11 +493,15 @@ func (l *linter) task(n *node, in *names) {
 	if role := n.raw.Child("role"); role != nil {
 		l.name(n, in, "role", role, roles, "role")
 	}
-	if d := n.raw.Child("decides"); d != nil {
-		for i := range d.Child("orders").Kids {
-			l.name(n, in, fmt.Sprintf("decides.orders[%d]", i), &d.Child("orders").Kids[i], roles, "role")
+	for key, list := range map[string]string{"decides": "orders", "consults": "roles"} {
+		d := n.raw.Child(key)
+		if d == nil {
+			continue
 		}
-		l.limit(n, d.Child("max"), "decides.max")
+		for i := range d.Child(list).Kids {
+			l.name(n, in, fmt.Sprintf("%s.%s[%d]", key, list, i), &d.Child(list).Kids[i], roles, "role")
+		}
+		l.limit(n, d.Child("max"), key+".max")
 	}
 	if j := n.raw.Child("judges"); j != nil && j.Child("rubric") != nil {
 		l.name(n, in, "judges.rubric", j.Child("rubric"), sorted(l.w.rubrics), "rubric")
