@@ -159,7 +159,8 @@ func takeItems(ctx context.Context, store *gitstore.Store, w *workflow.Workflow,
 		if err != nil {
 			return err
 		}
-		items, err := engine.RegisterItems(ctx, store, id, strings.FieldsFunc(tasks, func(r rune) bool { return r == ',' }))
+		named := strings.FieldsFunc(tasks, func(r rune) bool { return r == ',' })
+		items, err := engine.RegisterItems(ctx, store, id, named)
 		if err == nil && len(items) == 0 {
 			err = fault.Refused("git wf status --plan "+string(id), "%s has no open task that no plan does", id)
 		}

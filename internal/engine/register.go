@@ -23,8 +23,8 @@ func registerError(id plan.ID) error {
 		"%s is a register, whose tasks other plans do", id)
 }
 
-// RegisterItems returns the open tasks of a register as the items of a workflow's param: those that are named or, without
-// names, those that no other plan does.
+// RegisterItems returns the open tasks of a register as the items of a workflow's param: those that are named or,
+// without names, those that no other plan does.
 func RegisterItems(ctx context.Context, store *gitstore.Store, register plan.ID,
 	names []string) ([]any, error) {
 	snap, err := store.Snapshot(ctx, register)
