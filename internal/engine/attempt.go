@@ -29,9 +29,6 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	}
 	want := plan.Claim{Task: t.TaskID, Agent: name, Worktree: e.inWorktree(name, t.Task) || t.Changes()}
 	return e.underClaim(ctx, id, want, (*hold).isReady, func(h *hold) error {
-		if err := e.keepsClear(ctx, h); err != nil {
-			return err
-		}
 		if rejected, err := e.rejectConflict(ctx, h.snap, h.task); err != nil || rejected {
 			return err
 		}
@@ -52,13 +49,13 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 	})
 }
 
-// keepsClear fails with gitstore.ErrClaimed while somebody else works on the same paths in a worktree,
-// or our agent in the same conversation, which is never written by two at once. Both claim their tasks
-// before they look, so at least one sees the other, and nobody begins after seeing one.
+// keepsClear fails with gitstore.ErrClaimed while a window is full, somebody else works on the same paths in a
+// worktree, or our agent in the same conversation, which is never written by two at once. All claim before they look,
+// so the last one sees the others, and nobody begins after seeing too many.
 func (e *Engine) keepsClear(ctx context.Context, h *hold) error {
 	byPaths := h.claim.Worktree && len(plandoc.TouchedPaths(h.task.Task)) > 0
 	byTalk := h.claim.PID > 0 && e.inRoleThread(h.state, h.task, h.claim.Agent)
-	if !byPaths && !byTalk {
+	if !byPaths && !byTalk && len(h.state.Windows(h.task.TaskID)) == 0 {
 		return nil
 	}
 	claims, err := e.Store.Claims(ctx, h.plan)
@@ -67,8 +64,8 @@ func (e *Engine) keepsClear(ctx context.Context, h *hold) error {
 	}
 	claims = e.Standing(claims, e.Now())
 	id := h.task.TaskID
-	if by := crossedBy(h.state, h.task.Task, claims); byPaths && by != "" {
-		return fmt.Errorf("%s: about the same paths as %s: %w", id, by, gitstore.ErrClaimed)
+	if why := barred(h.state, h.task.Task, byPaths, claims); why != "" {
+		return fmt.Errorf("%s %s: %w", id, why, gitstore.ErrClaimed)
 	}
 	if by := talkedBy(h.state, h.task, h.claim.Agent, claims); byTalk && by != "" {
 		return fmt.Errorf("%s: goes on in the conversation of %s: %w", id, by, gitstore.ErrClaimed)

@@ -225,6 +225,9 @@ func (e *Engine) underClaim(ctx context.Context, id plan.ID, want plan.Claim, du
 	if err := e.readAgain(ctx, h); err != nil || !due(h) {
 		return err
 	}
+	if err := e.keepsClear(ctx, h); err != nil {
+		return err
+	}
 	return do(h)
 }
 

@@ -3,10 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -331,5 +335,55 @@ func TestKeepsClear(t *testing.T) {
 		if err := b.Store.Release(ctx, repotest.ID, held); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Processes that claim tasks of one window at the same moment never have more of them than its jobs.
+func TestWindowRace(t *testing.T) {
+	text := "title: Page\nroot_acceptance_criteria: [{id: R1, statement: The page has a title}]\ntasks:\n" +
+		"  - task_id: PART-1\n    title: Parts\n    jobs: 2\n    tasks:\n"
+	for i := range 5 {
+		text += fmt.Sprintf("      - {task_id: IMPL-%d, title: Page, estimated_person_days: 1, deliverable_spec: {format: "+
+			"txt, filename: page.txt}, acceptance_criteria: %s, covers: [R1]}\n", i+1, passes)
+	}
+	b := newWorkshop(t, text)
+	ctx := context.Background()
+	const processes, turns = 5, 4
+	var busy, full atomic.Int32
+	var all sync.WaitGroup
+	for i := range processes {
+		e := &Engine{Store: b.repo.Open(), Trust: b.Trust, Now: time.Now, Agents: b.Agents, Lease: time.Minute,
+			Environ: b.Environ, Templates: b.Templates, Weights: b.Weights}
+		e.ownerOnce.Do(func() { e.self = owner{host: "host" + strconv.Itoa(i), pid: 1 + i} })
+		task := plan.TaskID(fmt.Sprintf("IMPL-%d", i+1))
+		all.Go(func() {
+			for turn := 0; turn < turns; {
+				c, err := e.claimOutside(ctx, repotest.ID, task, Wanted{Agent: "ann"})
+				if errors.Is(err, gitstore.ErrClaimed) {
+					time.Sleep(time.Millisecond * time.Duration(1+rand.IntN(10)))
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				switch n := busy.Add(1); {
+				case n > 2:
+					t.Errorf("%d in work at once", n)
+				case n == 2:
+					full.Add(1)
+				}
+				time.Sleep(20 * time.Millisecond)
+				busy.Add(-1)
+				if err := e.ReleaseClaim(ctx, repotest.ID, task, c.Number, ""); err != nil {
+					t.Error(err)
+				}
+				turn++
+			}
+		})
+	}
+	all.Wait()
+	if full.Load() == 0 {
+		t.Error("never two at once")
 	}
 }

@@ -35,8 +35,8 @@ const (
 
 // early prepares to check the next version of a task; nil if that is to be recorded alone.
 func (e *Engine) early(ctx context.Context, h *hold) *early {
-	if !e.inTurn || e.took(h) > quickAttempt {
-		return nil
+	if !e.inTurn || e.took(h) > quickAttempt || len(h.state.Windows(h.task.TaskID)) > 0 {
+		return nil // in a window, others may begin before there is a claim on the CHECK
 	}
 	x := &early{engine: e, task: h.task.TaskID}
 	x.ctx, x.cancel = context.WithCancel(ctx)

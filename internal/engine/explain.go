@@ -55,14 +55,15 @@ func (e *Engine) ClaimStates(ctx context.Context, id plan.ID) ([]ClaimState, err
 // Explain says for each open ACTION, in plan order, what it waits for; for a version under review, what the review
 // waits for. waits and claims are those of the state.
 func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
-	x := explainer{s: s, waits: make(map[plan.TaskID]*Wait, len(waits)), claims: map[plan.TaskID]ClaimState{},
+	x := explainer{s: s, waits: make(map[plan.TaskID]*Wait, len(waits)), claims: plan.Claims{},
 		known: make(map[plan.TaskID]*cause, len(s.Plan.Tasks)/2)}
 	for i := range waits {
 		x.waits[waits[i].Task] = &waits[i]
 	}
 	for _, c := range claims {
 		if c.Holds {
-			x.claims[c.Task] = c
+			c.Expires = c.Until
+			x.claims[c.Task] = c.Claim
 		}
 	}
 	all := make([]Wait, 0, len(s.Plan.Tasks)/2)
@@ -125,7 +126,7 @@ func fails(text string) cause { return cause{rank: failed, Wait: Wait{Text: text
 type explainer struct {
 	s      *plan.State
 	waits  map[plan.TaskID]*Wait
-	claims map[plan.TaskID]ClaimState
+	claims plan.Claims // that hold, until they expire
 	known  map[plan.TaskID]*cause
 }
 
@@ -188,8 +189,8 @@ func (x *explainer) find(id plan.TaskID) cause {
 		return fails("there is no such task")
 	}
 	if c, ok := x.claims[id]; ok {
-		return cause{rank: inWork, Wait: Wait{Text: fmt.Sprintf("in work by %s until %s", c.Owner(),
-			c.Until.Local().Format(time.DateTime))}}
+		return cause{rank: inWork, Wait: Wait{Text: fmt.Sprintf("in work by %s until %s", ownerOf(c),
+			c.Expires.Local().Format(time.DateTime))}}
 	}
 	if w := x.waits[id]; w != nil {
 		c := cause{rank: person, Wait: *w}
@@ -200,6 +201,9 @@ func (x *explainer) find(id plan.TaskID) cause {
 		return c
 	}
 	check := x.s.CheckOf(id)
+	if why := barred(x.s, t.Task, t.Changes(), x.claims); why != "" && ready(t) {
+		return cause{rank: inWork, Wait: Wait{Text: why}}
+	}
 	switch {
 	case t.Status == plan.StatusAbandoned, t.Status == plan.StatusDoneElsewhere:
 		return fails("abandoned")

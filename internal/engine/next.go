@@ -102,16 +102,15 @@ func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.Task
 			}
 			return nil, &plan.RefusedError{Task: w.Task, Reason: "is " + reason, Hint: "git wf next --explain"}
 		}
-		if by := crossedBy(s, t.Task, claims); by != "" {
-			return nil, &plan.RefusedError{Task: w.Task, Reason: "is about the same paths as " + string(by) +
-				", which is being worked on", Hint: "git wf next"}
+		if why := barred(s, t.Task, true, claims); why != "" {
+			return nil, &plan.RefusedError{Task: w.Task, Reason: why, Hint: "git wf next"}
 		}
 		return t, nil
 	}
 	var best *plan.TaskState
 	bestRank := 0
 	for _, t := range s.Ready() {
-		if t.NodeType != plan.Action || t.Planning() || crossedBy(s, t.Task, claims) != "" {
+		if t.NodeType != plan.Action || t.Planning() || barred(s, t.Task, true, claims) != "" {
 			continue
 		}
 		if rank, ok := e.suits(s.Plan, t.Task, w.Agent); ok && (best == nil || rank < bestRank) {

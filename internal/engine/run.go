@@ -393,29 +393,27 @@ func (r *run) may(t *plan.TaskState) bool {
 	return !waits || version != t.Active
 }
 
-// crossed reports whether work in a checkout would touch the same paths as current work in another, or an attempt would
-// go on in a conversation that another is writing.
+// crossed reports whether work has no place beside the current work: in a window, on its paths, or in its conversation.
 func (r *run) crossed(s *plan.State, w work, chosen []work) bool {
 	if r.talks(s, w, chosen) || r.waitsToLand(s, w) {
 		return true
 	}
-	if !w.worktree {
-		return false
-	}
+	claims := maps.Clone(r.claims)
 	for _, other := range slices.AppendSeq(slices.Clone(chosen), maps.Values(r.running)) {
-		if other.worktree && plandoc.SameFocus(other.task.Task, w.task.Task) {
-			return true
-		}
+		claims[other.task.TaskID] = plan.Claim{Worktree: other.worktree}
 	}
-	return crossedBy(s, w.task.Task, r.claims) != ""
+	return barred(s, w.task.Task, w.worktree, claims) != ""
 }
 
-// crossedBy is a task that somebody works on in a worktree, under one of the claims, and that touches the same paths;
-// "" if there is none.
-func crossedBy(s *plan.State, t *plan.Task, claims plan.Claims) plan.TaskID {
+// barred says why work on a task can't begin beside that under claims, "" if it can: a window above it is full, or it
+// is work in a worktree, and some in another touches the same paths.
+func barred(s *plan.State, t *plan.Task, worktree bool, claims plan.Claims) string {
+	if why := s.Crowded(t.TaskID, claims); why != "" || !worktree {
+		return why
+	}
 	for id, c := range claims {
 		if other := s.Tasks[id]; c.Worktree && id != t.TaskID && other != nil && plandoc.SameFocus(other.Task, t) {
-			return id
+			return "is about the same paths as " + string(id) + ", which is being worked on"
 		}
 	}
 	return ""

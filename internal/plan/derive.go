@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -460,6 +461,8 @@ func (s *State) WaitsFor(t *TaskState) []TaskID {
 // Reason says for people why a task is not DONE; "" when nothing needs saying.
 func (s *State) Reason(t *TaskState) string {
 	switch {
+	case t.Status == StatusReady && t.reason == "":
+		return s.Crowded(t.TaskID, nil)
 	case !t.waits || t.NodeType == Goal:
 		return t.reason
 	case t.NodeType == Check:
@@ -475,6 +478,40 @@ func (s *State) Reason(t *TaskState) string {
 // JoinIDs lists ids for people: the first five, and how many more there are.
 func JoinIDs(ids []TaskID) string {
 	return strings.Join(plain.Some(ids, 5, func(id TaskID) string { return string(id) }), ", ")
+}
+
+// Windows are the GOALs above an ACTION, or a CHECK's, that say how many tasks below them may be in work at once. What
+// is done, and tasks that make plans, are in none.
+func (s *State) Windows(id TaskID) (goals []*TaskState) {
+	if t := s.Subject(id); t != nil && !t.Planning() && t.Status != StatusDone {
+		for _, above := range s.Lineage(t.Task) {
+			if goal := s.Tasks[above]; goal.Jobs > 0 {
+				goals = append(goals, goal)
+			}
+		}
+	}
+	return goals
+}
+
+// Crowded says which window keeps an ACTION, or a CHECK's, from being worked on beside those under claims, the state's
+// and more; "" if none does. Persons who review take no place.
+func (s *State) Crowded(id TaskID, more Claims) string {
+	for _, goal := range s.Windows(id) {
+		busy := map[TaskID]bool{}
+		for _, claims := range []Claims{s.claims, more} {
+			for on, c := range claims {
+				if c.Agent != ReviewerPerson && slices.Contains(s.Windows(on), goal) {
+					busy[s.Subject(on).TaskID] = true
+				}
+			}
+		}
+		delete(busy, s.Subject(id).TaskID)
+		if len(busy) >= goal.Jobs {
+			return fmt.Sprintf("waits for a place below %s, where %d of %d are in work: %s", goal.TaskID, len(busy),
+				goal.Jobs, JoinIDs(slices.Sorted(maps.Keys(busy))))
+		}
+	}
+	return ""
 }
 
 // CheckOf returns the CHECK bound to an ACTION, nil if there is none.

@@ -117,7 +117,7 @@ const (
 // needsVersion2 reports whether the task has a field that only version 2 of the format has.
 func (t *Task) needsVersion2() bool {
 	if t.Role != "" || t.Follows != nil || len(t.OrderOnly) > 0 || t.Judges != nil || t.Decides != nil ||
-		t.Closes != "" || t.Fill != nil || t.FillTargetTaskID != "" || t.Consults != nil ||
+		t.Closes != "" || t.Fill != nil || t.FillTargetTaskID != "" || t.Consults != nil || t.Jobs != 0 ||
 		t.MaxRounds != 0 || t.OnExhausted != "" || t.Agree != nil || t.Rubric != nil ||
 		t.FinalDeliverableSpec != nil && t.FinalDeliverableSpec.DeliverAccepted {
 		return true

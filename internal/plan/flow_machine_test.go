@@ -148,6 +148,9 @@ func (f *flowTeam) randomPlan() *Plan {
 			f.parts = f.rnd.IntN(3)
 		}
 	}
+	for _, goal := range p.Tasks[:3] {
+		goal.Jobs = []int{0, 0, 1, 2}[f.rnd.IntN(4)]
+	}
 	p.Tasks = slices.DeleteFunc(p.Tasks, func(t *Task) bool { // no GOAL is empty
 		return t.NodeType == Goal && t.ParentTaskID != "" && !slices.Contains(all, t.TaskID)
 	})
@@ -399,6 +402,12 @@ func (f *flowTeam) step() bool {
 	}
 	if len(f.doing) < f.jobs {
 		for _, t := range s.Ready() {
+			if why := s.Crowded(t.TaskID, nil); why != "" {
+				if len(f.doing) == 0 {
+					f.fail("%s %s, and nothing is", t.TaskID, why)
+				}
+				continue
+			}
 			can = append(can, func() { f.begin(s, t) })
 			if f.jobs == 1 {
 				break
@@ -448,6 +457,19 @@ func (f *flowTeam) begin(s *State, t *TaskState) {
 	f.claims[w.claim] = Claim{Task: w.claim, Agent: "exec", Expires: f.now.Add(time.Hour)}
 	f.doing = append(f.doing, w)
 	f.log = append(f.log, "begin "+string(t.TaskID))
+	for _, goal := range f.plan.Tasks {
+		busy := map[TaskID]bool{}
+		for _, w := range f.doing {
+			for at := f.plan.Task(w.id); at != nil && !f.plan.Task(w.id).Planning(); at = f.plan.Task(at.ParentTaskID) {
+				if at == goal {
+					busy[w.id] = true
+				}
+			}
+		}
+		if goal.Jobs > 0 && len(busy) > goal.Jobs {
+			f.fail("%d in work below %s", len(busy), goal.TaskID)
+		}
+	}
 }
 
 func (f *flowTeam) inputs(s *State, id TaskID) (inputs []Input) {

@@ -23,8 +23,16 @@ func (p *Plan) Loosens(base *Plan) Findings {
 			fs = append(fs, loosened("config."+l.name, "at least", now, before))
 		}
 	}
-	before := base.Index()
+	before, after := base.Index(), p.Index()
 	for i, t := range p.Tasks {
+		if was := before.window(t.TaskID); was > 0 && t.NodeType == Action {
+			if now := after.window(t.TaskID); now == 0 || now > was {
+				f := newly(fmt.Sprintf("tasks[%d]", i), fmt.Sprintf("jobs: %d, or less, above it", was),
+					fmt.Sprintf("jobs: %d", now))
+				f.TaskID = t.TaskID
+				fs = append(fs, f)
+			}
+		}
 		held := Task{MinScore: were.MinScore, Quorum: were.Quorum, MaxRounds: were.MaxAttempts,
 			Consults: t.Consults}
 		if old := before.Task(t.TaskID); old != nil {

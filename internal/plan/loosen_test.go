@@ -7,7 +7,8 @@ import (
 
 func TestLoosens(t *testing.T) {
 	base := &Plan{Config: Config{MinScore: 85, MaxAttempts: 4},
-		Tasks: []*Task{{TaskID: "CHECK-A-1", MinScore: 70}, {TaskID: "A-1"}}}
+		Tasks: []*Task{{TaskID: "CHECK-A-1", MinScore: 70}, {TaskID: "A-1"}, {TaskID: "GOAL-2", Jobs: 2},
+			{TaskID: "B-1", ParentTaskID: "GOAL-2", NodeType: Action}}}
 	for _, tt := range []struct {
 		name   string
 		change func(*Plan)
@@ -25,7 +26,14 @@ func TestLoosens(t *testing.T) {
 			[]string{"config.max_decomposition_depth", "config.max_leaf_tasks"}},
 		{"of a new check", func(p *Plan) {
 			p.Tasks = append(p.Tasks, &Task{TaskID: "CHECK-B-1", MinScore: 84})
-		}, []string{"tasks[2].min_score"}},
+		}, []string{"tasks[4].min_score"}},
+		{"a wider window", func(p *Plan) { p.Tasks[2] = &Task{TaskID: "GOAL-2", Jobs: 3} }, []string{"tasks[3]"}},
+		{"no window", func(p *Plan) { p.Tasks[2] = &Task{TaskID: "GOAL-2"} }, []string{"tasks[3]"}},
+		{"out of its window", func(p *Plan) { p.Tasks[3] = &Task{TaskID: "B-1", NodeType: Action} }, []string{"tasks[3]"}},
+		{"a narrower window around it", func(p *Plan) {
+			p.Tasks[2] = &Task{TaskID: "GOAL-2", ParentTaskID: "GOAL-3"}
+			p.Tasks = append(p.Tasks, &Task{TaskID: "GOAL-3", Jobs: 1})
+		}, nil},
 		{"of a check that was lenient", func(p *Plan) {
 			p.Tasks[0] = &Task{TaskID: "CHECK-A-1", MinScore: 60}
 		}, []string{"tasks[0].min_score"}},

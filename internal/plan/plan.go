@@ -116,6 +116,7 @@ type Task struct {
 	Rubric             *Rubric  `json:"rubric,omitempty" at:"CHECK"`
 
 	// GOAL
+	Jobs                   int                   `json:"jobs,omitempty" at:"GOAL"` // tasks below it in work at once
 	RootAcceptanceCriteria []RootCriterion       `json:"root_acceptance_criteria,omitempty" at:"root"`
 	FinalDeliverableSpec   *FinalDeliverableSpec `json:"final_deliverable_spec,omitempty" at:"root"`
 }
@@ -335,6 +336,16 @@ func (x Index) Task(id TaskID) *Task { return x.tasks[id] }
 
 // Depth is Plan.Depth.
 func (x Index) Depth(id TaskID) int { return depth(id, x.Task) }
+
+// window is the least jobs of the GOALs above a task, 0 if none says any.
+func (x Index) window(id TaskID) (least int) {
+	for t, depth := x.Task(id), 0; t != nil && depth <= MaxDepth; t, depth = x.Task(t.ParentTaskID), depth+1 {
+		if t.Jobs > 0 && (least == 0 || t.Jobs < least) {
+			least = t.Jobs
+		}
+	}
+	return least
+}
 
 // leaves are ACTIONs, and where each is in the plan.
 type leaves struct {

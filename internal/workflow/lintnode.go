@@ -209,6 +209,9 @@ func (l *linter) nodes(nodes []*node, around *names) {
 			outside = around // it is decided before there are items
 		}
 		l.when(n, outside)
+		if jobs := n.raw.Child("jobs"); jobs != nil {
+			l.limit(n, jobs, "jobs")
+		}
 		switch {
 		case n.used():
 			l.use(n)
@@ -295,7 +298,7 @@ func (l *linter) limit(n *node, most *document.Node, field string) {
 	m := oneParam.Get().FindStringSubmatch(most.Text)
 	if m == nil {
 		l.node(n, "no-bound", field, "is not a bound", "a number, or {{PARAM}} of a param with max",
-			plain.Quote(most.Text), "max: 8")
+			plain.Quote(most.Text), most.Key+": 8")
 		return
 	}
 	if p := n.file.param(m[1]); p.Type != typeInteger || p.Max == 0 {

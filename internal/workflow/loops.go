@@ -152,11 +152,15 @@ func (x *expander) bound(n *node, e *env) int {
 		}
 		return 0
 	}
-	filled := x.value(n, most, e)
+	return x.number(n, most, e, n.loopField()+".max")
+}
+
+// number is a limit as a number: a literal, or the value of a param.
+func (x *expander) number(n *node, raw *document.Node, e *env, field string) int {
+	filled := x.value(n, raw, e)
 	v, _ := filled.Value(document.Exact).(int64)
 	if v < 1 {
-		x.find(n, "no-bound", n.loopField()+".max", "is no number of instances",
-			"a whole number from 1", plain.Quote(filled.Text), "max: 5")
+		x.find(n, "no-bound", field, "is no limit", "a whole number from 1", plain.Quote(filled.Text), raw.Key+": 5")
 	}
 	return int(min(max(v, 1), MaxTasks+1))
 }

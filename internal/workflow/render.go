@@ -231,8 +231,8 @@ func (x *expander) plan() *plan.Plan {
 			parent = i.parent.id
 		}
 		if i.group() {
-			p.Tasks = append(p.Tasks,
-				&plan.Task{TaskID: i.id, NodeType: plan.Goal, Title: x.heading(i), ParentTaskID: parent})
+			p.Tasks = append(p.Tasks, &plan.Task{TaskID: i.id, NodeType: plan.Goal, Title: x.heading(i),
+				ParentTaskID: parent, Jobs: x.jobs(i)})
 		} else {
 			p.Tasks = append(p.Tasks, x.action(i, parent)...)
 		}
@@ -269,6 +269,15 @@ func (x *expander) heading(i *inst) string {
 	}
 	filled := x.value(i.node, title, i.env)
 	return oneLine(filled.Text, maxTitle)
+}
+
+// jobs is the window of a group's GOAL: that around all instances, where there are some.
+func (x *expander) jobs(i *inst) int {
+	raw := i.raw.Child("jobs")
+	if raw == nil || i.loop != nil && i.ownName() && !i.container {
+		return 0
+	}
+	return x.number(i.node, raw, i.env, "jobs")
 }
 
 // root gives the root what the file says of the whole.
