@@ -76,7 +76,7 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	case t.Status == plan.StatusWaitingExternal:
 		return Wait{Text: s.Reason(t), Command: "git wf show " + string(t.TaskID) + "; git wf retry " +
 			"" + string(t.TaskID),
-			Failed: true, Spent: spent(s, t), Act: ActRetry}, true, nil
+			Failed: t.Decides == nil, Spent: spent(s, t), Act: ActRetry}, true, nil
 	case t.Status == plan.StatusWaitingInput:
 		w, err = e.waitForInput(ctx, snap, s, t)
 		w.Act = ActAnswer
