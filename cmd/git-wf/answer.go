@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -35,6 +36,9 @@ func (e *env) answer(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 		if r.Number, err = questionNumber(snap, t.TaskID, name); err != nil {
 			return err
 		}
+	}
+	if c.String("for") != "" {
+		r.Text = cmp.Or(r.Text, r.Option)
 	}
 	var done *gitstore.Appended
 	asks := len(snap.Records.Of(t.TaskID).OpenQuestions()) > 0 || r.Number > 0
@@ -98,11 +102,8 @@ func questionNumber(snap *gitstore.Snapshot, task plan.TaskID, name string) (int
 	}
 	known := "it has asked none"
 	if len(records.Questions) > 0 {
-		names := make([]string, len(records.Questions))
-		for i, q := range records.Questions {
-			names[i] = fmt.Sprintf("q%d", q)
-		}
-		known = "it has asked " + strings.Join(names, ", ")
+		named := func(q int) string { return fmt.Sprintf("q%d", q) }
+		known = "it has asked " + strings.Join(plain.Some(records.Questions, len(records.Questions), named), ", ")
 	}
 	return 0, fault.Usage(fmt.Sprintf("git wf show %s shows them", task),
 		"%s: has no question %s; %s", task, plain.Line(name), known)
@@ -110,9 +111,5 @@ func questionNumber(snap *gitstore.Snapshot, task plan.TaskID, name string) (int
 
 // absoluteAll makes file names absolute.
 func (e *env) absoluteAll(names []string) []string {
-	all := make([]string, len(names))
-	for i, name := range names {
-		all[i] = e.absolute(name)
-	}
-	return all
+	return plain.Some(names, len(names), e.absolute)
 }

@@ -345,23 +345,26 @@ func (w *walker) comment() (bool, error) {
 }
 
 func (w *walker) answer() (bool, error) {
-	flags, kind := []string{}, plan.AskFile
+	flags, kind, recommended := []string{}, plan.AskFile, ""
+	var options []string
 	if len(w.item.Questions) > 0 {
 		q := w.item.Questions[0]
-		flags, kind = append(flags, "--question="+q.QuestionID), q.Kind
+		flags, kind, recommended = append(flags, "--question="+q.QuestionID), q.Kind, q.RecommendedOptionID
 		if kind == plan.AskChoice {
-			option, err := w.prompt(fmt.Sprintf("Option (Enter: %s):",
-				plain.Line(cmp.Or(q.RecommendedOptionID, "none"))))
-			if err != nil {
-				return false, err
-			}
-			return w.answered(append(flags, "--option="+cmp.Or(option, q.RecommendedOptionID)))
+			options = plain.Some(q.Options, len(q.Options), func(o plan.Option) string { return o.OptionID })
 		}
 	} else if len(w.item.Missing) > 0 {
-		flags = append(flags, "--for="+w.item.Missing[0].Name)
+		flags, options = append(flags, "--for="+w.item.Missing[0].Name), w.item.Missing[0].Options
 		if engine.TakesText(w.item.Missing[0].Requirement) {
 			kind = plan.AskText
 		}
+	}
+	if len(options) > 0 {
+		option, err := w.choose(options, recommended)
+		if err != nil || option == "" {
+			return false, err
+		}
+		return w.answered(append(flags, "--option="+option))
 	}
 	if kind == plan.AskText {
 		text, err := w.paragraph("Answer")
@@ -381,6 +384,19 @@ func (w *walker) answer() (bool, error) {
 		flags = append(flags, "--file="+f)
 	}
 	return w.answered(flags)
+}
+
+// choose asks for one of some options, by its word or its number.
+func (w *walker) choose(options []string, recommended string) (string, error) {
+	list := ""
+	for i, option := range options {
+		list += fmt.Sprintf("%d %s, ", i+1, plain.Line(option))
+	}
+	said, err := w.prompt(fmt.Sprintf("Option (%sEnter: %s):", list, plain.Line(cmp.Or(recommended, "none"))))
+	if n, no := strconv.Atoi(said); no == nil && n > 0 && n <= len(options) && !slices.Contains(options, said) {
+		said = options[n-1]
+	}
+	return cmp.Or(said, recommended), err
 }
 
 // answered records an answer, and asks the next question of the task, if there is one.

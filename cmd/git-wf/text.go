@@ -142,7 +142,7 @@ func (st style) functions() template.FuncMap {
 			return v.Slice(0, min(most, v.Len())).Interface()
 		},
 		"form": func(m engine.Missing) string {
-			return strings.TrimSpace(m.Kind + " " + strings.Join(m.Formats, "|"))
+			return strings.TrimSpace(m.Kind + " " + strings.Join(append(m.Formats, m.Options...), "|"))
 		},
 		"ids":       plan.JoinIDs,
 		"known":     func(v any) bool { return v != nil },

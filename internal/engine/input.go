@@ -107,9 +107,9 @@ func hinted(err error, command string) error {
 	return err
 }
 
-// TakesText reports whether what a task requires can be typed in: it is a text, or may be anything.
+// TakesText reports whether what a task requires can be typed in: it is a text or a choice, or may be anything.
 func TakesText(r plan.Requirement) bool {
-	return r.Kind == plan.AskText || r.Kind == "" && len(r.Formats) == 0
+	return r.Kind == plan.AskText || r.Kind == "" && len(r.Formats) == 0 || len(r.Options) > 0
 }
 
 // HandIn records files, or a text as one more file, for a requirement of a task. Without a name, they are for the only
@@ -159,7 +159,7 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 func handInCommand(task plan.TaskID, r plan.Requirement) string {
 	what := "--file FILE"
 	if TakesText(r) {
-		what = "TEXT"
+		what = append(slices.Clone(r.Options), "TEXT")[0]
 	}
 	return fmt.Sprintf("git wf answer %s --for %s %s", task, shell.Word(plain.Line(r.Name)), what)
 }
@@ -173,8 +173,12 @@ func textFile(r plan.Requirement, text string) (dir, file string, err error) {
 	if len(r.Formats) > 0 {
 		ext = strings.TrimPrefix(r.Formats[0], ".")
 	}
-	file = filepath.Join(dir, plan.EscapeName(r.Name)+"."+plan.EscapeName(ext))
-	return dir, file, os.WriteFile(file, []byte(strings.TrimRight(text, "\n")+"\n"), 0o600)
+	file, data := plan.EscapeName(r.Name)+"."+plan.EscapeName(ext), []byte(strings.TrimRight(text, "\n")+"\n")
+	if len(r.Options) > 0 {
+		file, data = r.ChoiceFile(text)
+	}
+	file = filepath.Join(dir, file)
+	return dir, file, os.WriteFile(file, data, 0o600)
 }
 
 // given are the files that a task has under a name, by the hash of their content.
@@ -218,10 +222,7 @@ func anyOf(formats []string) string {
 
 // askedForFiles refuses a text for a task that wants files.
 func askedForFiles(t *plan.Task) error {
-	var names []string
-	for _, r := range t.Requires {
-		names = append(names, plain.Line(r.Name))
-	}
+	names := plain.Some(t.Requires, len(t.Requires), func(r plan.Requirement) string { return plain.Line(r.Name) })
 	return &plan.RefusedError{
 		Task: t.TaskID, Reason: "has no open question; what it requires is handed in as files: " +
 			strings.Join(names, ", "),
@@ -395,7 +396,7 @@ func reallyBelow(top string, parts ...string) bool {
 
 func (e *Engine) takeInput(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task, req plan.Requirement, dir string,
 	person plan.Actor) error {
-	if !reallyBelow(filepath.Dir(dir), filepath.Base(dir)) {
+	if len(req.Options) > 0 || !reallyBelow(filepath.Dir(dir), filepath.Base(dir)) {
 		return nil
 	}
 	entries, err := os.ReadDir(dir)

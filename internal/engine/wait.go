@@ -156,13 +156,10 @@ func (e *Engine) waitForInput(ctx context.Context, snap *gitstore.Snapshot, s *p
 		return w, err
 	}
 	var lacks []string
-	for _, req := range t.Requires {
+	for _, req := range s.Lacking(t.Task) {
 		m := Missing{Requirement: req, Have: s.HandedIn(t.Task, req.Name), Dir: InputDir(s.Plan.PlanID, req.Name)}
-		if m.Have >= max(req.Count, 1) {
-			continue
-		}
 		w.Missing = append(w.Missing, m)
-		lacks = append(lacks, fmt.Sprintf("%s (%d/%d)", req.Name, m.Have, max(req.Count, 1)))
+		lacks = append(lacks, req.Lack(m.Have))
 		if w.Command == "" {
 			w.Command = handInCommand(t.TaskID, req)
 		}

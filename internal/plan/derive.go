@@ -302,12 +302,17 @@ func (s *State) missingInput(t *Task, r *TaskRecords) string {
 	if open := r.OpenQuestions(); len(open) > 0 {
 		return fmt.Sprintf("question q%d is not answered", open[0])
 	}
-	for _, req := range t.Requires {
-		if want, have := max(req.Count, 1), s.HandedIn(t, req.Name); have < want {
-			return fmt.Sprintf("%s (%d/%d)", req.Name, have, want)
-		}
+	if lacks := s.Lacking(t); len(lacks) > 0 {
+		return lacks[0].Lack(s.HandedIn(t, lacks[0].Name))
 	}
 	return ""
+}
+
+// Lacking are the requirements of a task that too few files were handed in for.
+func (s *State) Lacking(t *Task) []Requirement {
+	return slices.DeleteFunc(slices.Clone(t.Requires), func(r Requirement) bool {
+		return s.HandedIn(t, r.Name) >= max(r.Count, 1)
+	})
 }
 
 // HandedIn is the number of files that were handed in under a name for the task or for a GOAL above it.
@@ -462,7 +467,7 @@ func (s *State) WaitsFor(t *TaskState) []TaskID {
 func (s *State) Reason(t *TaskState) string {
 	switch {
 	case t.Status == StatusReady && t.reason == "":
-		return s.Crowded(t.TaskID, nil)
+		return s.Crowded(t.TaskID, s.claims)
 	case !t.waits || t.NodeType == Goal:
 		return t.reason
 	case t.NodeType == Check:
@@ -493,16 +498,14 @@ func (s *State) Windows(id TaskID) (goals []*TaskState) {
 	return goals
 }
 
-// Crowded says which window keeps an ACTION, or a CHECK's, from being worked on beside those under claims, the state's
-// and more; "" if none does. Persons who review take no place.
-func (s *State) Crowded(id TaskID, more Claims) string {
+// Crowded says which window keeps an ACTION, or a CHECK's, from being worked on beside those under claims; "" if none
+// does. Persons who review take no place.
+func (s *State) Crowded(id TaskID, claims Claims) string {
 	for _, goal := range s.Windows(id) {
 		busy := map[TaskID]bool{}
-		for _, claims := range []Claims{s.claims, more} {
-			for on, c := range claims {
-				if c.Agent != ReviewerPerson && slices.Contains(s.Windows(on), goal) {
-					busy[s.Subject(on).TaskID] = true
-				}
+		for on, c := range claims {
+			if c.Agent != ReviewerPerson && slices.Contains(s.Windows(on), goal) {
+				busy[s.Subject(on).TaskID] = true
 			}
 		}
 		delete(busy, s.Subject(id).TaskID)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strconv"
@@ -122,7 +123,8 @@ type HandIn struct {
 	Author Actor
 }
 
-// Apply is refused for a task that makes no deliverable, or that has its deliverable already.
+// Apply is refused for a task that makes no deliverable, or that has its deliverable already; of a choice it takes one
+// option, once.
 func (e HandIn) Apply(s *State) (Change, error) {
 	t, err := s.actionNamed(e.Task)
 	if err != nil {
@@ -133,6 +135,18 @@ func (e HandIn) Apply(s *State) (Change, error) {
 	}
 	if len(e.Files) == 0 {
 		return Change{}, refuse(e.Task, "no file was handed in")
+	}
+	for _, r := range t.Requires {
+		switch {
+		case r.Name != e.Files[0].Name || len(r.Options) == 0:
+		case s.HandedIn(t.Task, r.Name)+len(e.Files) > 1:
+			return Change{}, refuse(e.Task, "%s is one option, chosen once", plain.Line(r.Name))
+		case !slices.ContainsFunc(r.Options, func(option string) bool {
+			name, data := r.ChoiceFile(option)
+			return e.Files[0].FileName == name && e.Files[0].SHA256 == fmt.Sprintf("%x", sha256.Sum256(data))
+		}):
+			return Change{}, fault.Usage("", "%s: %s wants one of the options %v", e.Task, plain.Line(r.Name), r.Options)
+		}
 	}
 	add, _ := s.Records.Of(e.Task).inputEntries(e.Task, e.Files)
 	return Change{

@@ -119,7 +119,8 @@ func (t *Task) needsVersion2() bool {
 	if t.Role != "" || t.Follows != nil || len(t.OrderOnly) > 0 || t.Judges != nil || t.Decides != nil ||
 		t.Closes != "" || t.Fill != nil || t.FillTargetTaskID != "" || t.Consults != nil || t.Jobs != 0 ||
 		t.MaxRounds != 0 || t.OnExhausted != "" || t.Agree != nil || t.Rubric != nil ||
-		t.FinalDeliverableSpec != nil && t.FinalDeliverableSpec.DeliverAccepted {
+		t.FinalDeliverableSpec != nil && t.FinalDeliverableSpec.DeliverAccepted ||
+		slices.ContainsFunc(t.Requires, func(r Requirement) bool { return len(r.Options) > 0 }) {
 		return true
 	}
 	return slices.ContainsFunc(t.AcceptanceCriteria, func(c Criterion) bool {

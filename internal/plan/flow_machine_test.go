@@ -402,7 +402,7 @@ func (f *flowTeam) step() bool {
 	}
 	if len(f.doing) < f.jobs {
 		for _, t := range s.Ready() {
-			if why := s.Crowded(t.TaskID, nil); why != "" {
+			if why := s.Crowded(t.TaskID, f.claims); why != "" {
 				if len(f.doing) == 0 {
 					f.fail("%s %s, and nothing is", t.TaskID, why)
 				}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -139,7 +140,21 @@ type Requirement struct {
 	Kind        string   `json:"kind,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Formats     []string `json:"formats,omitempty"`
-	Count       int      `json:"count,omitempty"` // at least this many; zero means one
+	Count       int      `json:"count,omitempty"`   // at least this many; zero means one
+	Options     []string `json:"options,omitempty"` // of a choice: the file of one of them is handed in
+}
+
+// Lack says what is missing where so many files were handed in.
+func (r Requirement) Lack(have int) string {
+	if len(r.Options) > 0 {
+		return r.Name + ": " + strings.Join(r.Options, " or ")
+	}
+	return fmt.Sprintf("%s (%d/%d)", r.Name, have, max(r.Count, 1))
+}
+
+// ChoiceFile is the file that says which of the options was chosen.
+func (r Requirement) ChoiceFile(option string) (name string, data []byte) {
+	return EscapeName(r.Name) + ".json", fmt.Appendf(nil, "{%q: %q}\n", r.Name, option)
 }
 
 // The formats of a deliverable that are not what its files are called.

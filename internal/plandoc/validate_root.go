@@ -96,6 +96,13 @@ func ObsoleteFindings(p *plan.Plan) (fs plan.Findings) {
 				Message:  "ASSEMBLE delivers what its task makes, and leaves nothing out",
 				Expected: "nothing, or mode PASS_THROUGH", Found: plan.JoinIDs(f.IncludeChildren)})
 		}
+		for j, r := range t.Requires {
+			if r.Kind == plan.AskChoice && len(r.Options) == 0 {
+				fs = append(fs, plan.Finding{Code: "bad-choice", TaskID: t.TaskID,
+					Path: fmt.Sprintf("tasks[%d].requires[%d]", i, j), Message: "a choice has nothing to choose",
+					Expected: "options", Found: "none", Example: "options: [small, large]"})
+			}
+		}
 	}
 	return fs
 }

@@ -148,6 +148,10 @@ func (v *validator) checkRequirements(i int, t *plan.Task) {
 				plain.Quote(r.Name), "")
 		}
 		seen[r.Name] = true
+		if len(r.Options) > 0 && (r.Kind != plan.AskChoice || r.Count > 1 || len(r.Formats) > 0) {
+			v.add(i, "bad-choice", fmt.Sprintf("requires[%d].options", j), "only of a choice one option is handed in",
+				"kind: choice, without formats and count", "kind: "+plain.Quote(r.Kind), "kind: choice")
+		}
 	}
 }
 

@@ -50,16 +50,20 @@ func TestSmallIsValid(t *testing.T) {
 
 // A plan that was approved before a rule stays one.
 func TestObsoleteIsValid(t *testing.T) {
-	old := strings.Replace(small, "mode: ASSEMBLE,", "mode: ASSEMBLE, include_children: [IMPL-1],", 1)
-	p, err := ParseFrom("p.yaml", []byte(old), policy.Floors{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if fs := Validate(p, policy.Floors{}); len(fs) > 0 {
-		t.Error(fs)
-	}
-	if _, err := ParseValid("p.yaml", []byte(old), policy.Floors{}); err == nil {
-		t.Error("it can be written")
+	for _, old := range []string{
+		strings.Replace(small, "mode: ASSEMBLE,", "mode: ASSEMBLE, include_children: [IMPL-1],", 1),
+		strings.Replace(small, "run: make numbers", "requires: [{name: way, kind: choice}]", 1),
+	} {
+		p, err := ParseFrom("p.yaml", []byte(old), policy.Floors{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fs := Validate(p, policy.Floors{}); len(fs) > 0 || p.SchemaVersion != 1 {
+			t.Error(p.SchemaVersion, fs)
+		}
+		if _, err := ParseValid("p.yaml", []byte(old), policy.Floors{}); err == nil {
+			t.Error("it can be written")
+		}
 	}
 }
 
@@ -221,6 +225,23 @@ func TestRules(t *testing.T) {
 			want: `7: tasks[0].title: IMPL-1: contains a line break, a control character or an invisible one`},
 		{name: "input twice", code: "duplicate-input", yaml: replace("run: make numbers",
 			"requires: [{name: logo}, {name: logo}]"), want: `tasks[0].requires[1].name: IMPL-1: two inputs have the same name`},
+		{name: "options of a text", code: "bad-choice", yaml: replace("run: make numbers",
+			"requires: [{name: way, kind: text, options: [small, large]}]"),
+			want: `tasks[0].requires[0].options: IMPL-1: only of a choice one option is handed in`},
+		{name: "two of a choice", code: "bad-choice", yaml: replace("run: make numbers",
+			"requires: [{name: way, kind: choice, count: 2, options: [small, large]}]"),
+			want: `tasks[0].requires[0].options: IMPL-1: only of a choice one option is handed in`},
+		{name: "a choice of nothing", code: "bad-choice", yaml: replace("run: make numbers",
+			"requires: [{name: way, kind: choice}]"),
+			want: `tasks[0].requires[0]: IMPL-1: a choice has nothing to choose`},
+		{name: "a choice of one", code: "bad-value", yaml: replace("run: make numbers",
+			"requires: [{name: way, kind: choice, options: [small]}]"),
+			want: `tasks[0].requires[0].options: IMPL-1: has too few items`},
+		{name: "an option of two words", code: "bad-value", yaml: replace("run: make numbers",
+			"requires: [{name: way, kind: choice, options: [small, very large]}]"),
+			want: `tasks[0].requires[0].options[1]: IMPL-1: does not have the right form`},
+		{name: "jobs of an action", code: "wrong-field", yaml: replace("run: make numbers", "jobs: 2"),
+			want: `tasks[0].jobs: IMPL-1: does not belong to tasks of type ACTION`},
 		{name: "quorum out of reach", code: "quorum", yaml: small +
 			check("CHECK-1", "IMPL-1", ", quorum: 2, reviewers: [ann]"),
 			want: `27: tasks[3].quorum: CHECK-1: can never be reached by these reviewers: only ann can approve (expected at most 1; found 2`},

@@ -187,11 +187,7 @@ func (p *taskPage) judge(s *plan.State) {
 		p.Asks = &p.Seen.Questions[i]
 	}
 	if p.Asks == nil && p.Status == plan.StatusWaitingInput {
-		for _, req := range p.Requires {
-			if s.HandedIn(p.Task, req.Name) < max(req.Count, 1) {
-				p.Lacks = append(p.Lacks, req)
-			}
-		}
+		p.Lacks = s.Lacking(p.Task)
 	}
 }
 

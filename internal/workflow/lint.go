@@ -227,7 +227,7 @@ func (l *linter) judge(x *expander, review bool) *plan.Plan {
 	if err == nil {
 		p = parsed
 		p.Workflow = x.w.Origin()
-		fs = plandoc.Validate(p, policy.Floors{})
+		fs = append(plandoc.Validate(p, policy.Floors{}), plandoc.ObsoleteFindings(p)...)
 	} else if !errors.As(err, &fs) {
 		fs = plan.Findings{{Code: "bad-plan", Message: plain.Line(err.Error())}}
 	}
