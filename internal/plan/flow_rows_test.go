@@ -217,3 +217,38 @@ func TestFlowOfVersion1(tt *testing.T) {
 		tt.Errorf("%d tasks were stale", stale)
 	}
 }
+
+// Which work takes a place in a window: that on tasks below it and their reviews, each task once.
+func TestCrowded(t *testing.T) {
+	p := rowsPlan(func(p *Plan) {
+		p.Tasks = append(p.Tasks, &Task{TaskID: "GOAL-2", NodeType: Goal, ParentTaskID: "GOAL-1", Jobs: 2},
+			&Task{TaskID: "PLAN-2", NodeType: Action, ParentTaskID: "GOAL-2", FillTargetTaskID: "GOAL-2", Fill: &Fill{},
+				DeliverableSpec: &DeliverableSpec{Format: FormatPlan}})
+		for _, id := range []TaskID{"DEV-1", "DEV-2", "REVIEW-1"} {
+			p.Task(id).ParentTaskID = "GOAL-2"
+		}
+	})
+	for _, tt := range []struct {
+		claims, id, want string
+	}{
+		{"", "DEV-1", ""},
+		{"DEV-1 DEV-2", "REVIEW-1", "waits for a place below GOAL-2, where 2 of 2 are in work: DEV-1, DEV-2"},
+		{"DEV-1 CHECK-DEV-2", "CHECK-REVIEW-1", "waits for a place below GOAL-2, where 2 of 2 are in work: DEV-1, DEV-2"},
+		{"DEV-1 CHECK-DEV-1", "DEV-2", ""},
+		{"DEV-1 CHECK-DEV-2", "DEV-2", ""},
+		{"DEV-1 FREE-1 PLAN-2", "DEV-2", ""},
+		{"DEV-1 DEV-2", "PLAN-2", ""},
+		{"DEV-1 DEV-2", "FREE-1", ""},
+		{"DEV-1 CHECK-DEV-2:person", "REVIEW-1", ""},
+		{"DEV-1 GONE-1", "REVIEW-1", ""},
+	} {
+		claims := Claims{}
+		for claim := range strings.FieldsSeq(tt.claims) {
+			id, by, _ := strings.Cut(claim, ":")
+			claims[TaskID(id)] = Claim{Task: TaskID(id), Agent: by}
+		}
+		if got := Derive(p, rowsRecords(""), nil, noon).Crowded(TaskID(tt.id), claims); got != tt.want {
+			t.Errorf("%s beside %s: %q", tt.id, tt.claims, got)
+		}
+	}
+}

@@ -32,6 +32,9 @@ func brief(p *plan.Plan) string {
 		if t.Judges != nil {
 			b.WriteString(" judges " + plan.JoinIDs(t.Judges.Tasks))
 		}
+		if t.Jobs > 0 {
+			fmt.Fprintf(&b, " jobs %d", t.Jobs)
+		}
 		b.WriteString("\n")
 	}
 	return b.String()
@@ -92,6 +95,20 @@ func TestRender(t *testing.T) {
 		{"a group that does not stands around all", "params: {parts: {type: list, max: 5}}",
 			"  - {group: G-1, title: Group, each: {param: parts, as: p}, tasks: [" + doc("A-{{p.n}}", "") + "]}",
 			map[string]string{"parts": "u,v"}, "", "G-1\nA-1 in G-1\nA-2 in G-1\n"},
+		{"a window stands on the goal around all instances", "params: {parts: {type: list, max: 5}, n: {type: integer, max: 9}}",
+			"  - {group: \"G-{{p.n}}\", title: G, each: {param: parts, as: p}, jobs: \"{{n}}\", tasks: [" + doc("A-{{p.n}}", "") + "]}\n  - " +
+				"{group: H-1, title: H, each: {param: parts, as: p}, jobs: 2, tasks: [" + doc("B-{{p.n}}", "") + "]}\n  - " +
+				"{group: I-1, title: I, jobs: 1, tasks: [{group: J-1, title: J, tasks: [" + doc("C-1", "") + "]}]}",
+			map[string]string{"parts": "u,v", "n": "3"}, "", "G-0 jobs 3\nG-1 in G-0\nA-1 in G-1\nG-2 in G-0\nA-2 in G-2\n" +
+				"H-1 jobs 2\nB-1 in H-1\nB-2 in H-1\nI-1 jobs 1\nJ-1 in I-1\nC-1 in J-1\n"},
+		{"a group of each item has a window of its own", "params: {parts: {type: list, max: 5}}",
+			"  - {group: \"G-{{p.n}}\", title: G, each: {param: parts, as: p}, tasks: [{group: \"H-{{p.n}}\", title: H, jobs: 2, tasks: [" +
+				doc("A-{{p.n}}", "") + "]}]}",
+			map[string]string{"parts": "u,v"}, "", "G-0\nG-1 in G-0\nH-1 in G-1 jobs 2\nA-1 in H-1\nG-2 in G-0\nH-2 in G-2 jobs 2\nA-2 in H-2\n"},
+		{"the window of a round is that of the rounds", listSchema,
+			"  - {group: \"R-{{round}}\", title: \"Round {{round}}\", jobs: 2, repeat: {max: 3, until: {of: \"L-{{round}}\", file: list.json, where: {title: done}}}, tasks: [" +
+				`{id: "L-{{round}}", title: L, needs: ["L-{{prev}}"], make: list.json, schema: list}]}`,
+			nil, `{"title": "more"}`, "R-2\nL-2 in R-2 needs L-1\n"},
 		{"what a star stands for", "params: {mode: {type: boolean, default: false}}",
 			"  - " + doc("A-1", "") + "\n  - " + doc("A-2", ", when: {mode: true}") + "\n  - {group: A-9, title: G, tasks: [" + doc("A-9.1", "") + "]}\n  - " +
 				doc("B-1", `, needs: ["A-*"]`),
