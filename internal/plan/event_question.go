@@ -145,7 +145,8 @@ func (e HandIn) Apply(s *State) (Change, error) {
 			name, data := r.ChoiceFile(option)
 			return e.Files[0].FileName == name && e.Files[0].SHA256 == fmt.Sprintf("%x", sha256.Sum256(data))
 		}):
-			return Change{}, fault.Usage("", "%s: %s wants one of the options %v", e.Task, plain.Line(r.Name), r.Options)
+			return Change{}, fault.Usage("", "%s: %s wants one of the options %v", e.Task, plain.Line(r.Name),
+				r.Options)
 		}
 	}
 	add, _ := s.Records.Of(e.Task).inputEntries(e.Task, e.Files)
