@@ -56,7 +56,7 @@ func TestLoosens(t *testing.T) {
 			p.Tasks[1] = &Task{TaskID: "A-1", Consults: &consults{Roles: []string{"architect"}, Max: 1}}
 		}, []string{"tasks[1].consults.max"}},
 		{"a new task asks", func(p *Plan) {
-			p.Tasks = append(p.Tasks, &Task{TaskID: "B-1", Consults: &consults{Roles: []string{"architect"}, Max: 20}})
+			p.Tasks = append(p.Tasks, &Task{TaskID: "C-1", Consults: &consults{Roles: []string{"architect"}, Max: 20}})
 		}, nil},
 		{"some agree", func(p *Plan) {
 			p.Tasks[0] = &Task{TaskID: "CHECK-A-1", MinScore: 70, Agree: &Agree{Approvals: 3}}
