@@ -143,7 +143,11 @@ func boundsOf(p *plan.Plan) Bounds {
 		})
 		switch {
 		case t.Decides != nil:
-			usual = 1 + g.heldBy(t)
+			for _, o := range g.tasks {
+				if slices.Contains(t.Decides.Orders, o.Role) {
+					usual++ // it waits for an order
+				}
+			}
 			b.Decisions += usual
 			versions, tries = t.Decides.Max*rounds(k), attempts*(t.Decides.Max+1)
 		case slices.Contains(held, t.Role):
@@ -161,17 +165,6 @@ func boundsOf(p *plan.Plan) Bounds {
 		}
 	}
 	return b
-}
-
-// heldBy counts the tasks that wait for orders of a task.
-func (g *graph) heldBy(decider *plan.Task) int {
-	n := 0
-	for _, t := range g.tasks {
-		if slices.Contains(decider.Decides.Orders, t.Role) {
-			n++
-		}
-	}
-	return n
 }
 
 // seatsOf counts the agents that review a task: not the engine, which calls nobody, nor persons.

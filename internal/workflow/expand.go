@@ -61,11 +61,12 @@ type expander struct {
 // read is a loop that reads a list of a task's approved file.
 type read struct {
 	*node
-	source, file, at string
-	goal             *inst
+	source   plan.TaskID
+	file, at string
+	goal     *inst
 }
 
-// same reports whether two loops read one list.
+// same reports whether two loops read one list, or two branches one file.
 func (r read) same(o read) bool { return r.source == o.source && r.file == o.file && r.at == o.at }
 
 // target is the section that a fill renders.
@@ -153,7 +154,7 @@ func (x *expander) nodes(nodes []*node, e *env, parent *inst, on, fresh bool) []
 		case n.loop.repeat:
 			tops = append(tops, x.repeat(n, e, parent, on && x.when(n, e), fresh)...)
 		case n.loop.of:
-			tops = append(tops, x.eachOf(n, e, parent, on && x.when(n, e), fresh)...)
+			tops = append(tops, x.eachOf(n, e, parent, on && (n.loop.branch || x.when(n, e)), fresh)...)
 		default:
 			tops = append(tops, x.each(n, e, parent, on, fresh)...)
 		}

@@ -26,7 +26,7 @@ func (w *Workflow) Lint() plan.Findings {
 	l.nodes(w.nodes, nil)
 	choices, all := w.choices()
 	if all > MaxChoices {
-		l.top("too-many", "params", "there are more combinations of choices than lint renders",
+		l.at(l.w.files[0], "too-many", "params", "there are more combinations of choices than lint renders",
 			fmt.Sprintf("at most %d", MaxChoices), fmt.Sprint(all), "fewer options")
 	}
 	for _, in := range choices {
@@ -38,10 +38,6 @@ func (w *Workflow) Lint() plan.Findings {
 type linter struct {
 	w  *Workflow
 	fs plan.Findings
-}
-
-func (l *linter) top(code, path, message, expected, found, example string) {
-	l.at(l.w.files[0], code, path, message, expected, found, example)
 }
 
 // at notes what is wrong in a file outside of its nodes.
@@ -252,7 +248,7 @@ func (l *linter) judge(x *expander, review bool) *plan.Plan {
 		if len(r.Suggestions) > 0 {
 			example = r.Suggestions[0].Text
 		}
-		l.top("plan-review", "tasks", "the plan review would reject what the workflow comes to",
+		l.at(l.w.files[0], "plan-review", "tasks", "the plan review would reject what the workflow comes to",
 			fmt.Sprintf("a score of at least %d", r.MinScore),
 			fmt.Sprintf("%d; %s", r.Score, strings.Join(why, "; ")), example)
 	}
@@ -335,17 +331,17 @@ func (l *linter) together(x *expander, p *plan.Plan) {
 	}
 }
 
-// circles finds a list that comes from a task which waits for what is made of the list.
+// circles finds a list, or what decides a branch, that comes from a task which waits for what is made of it.
 func (l *linter) circles(x *expander, p *plan.Plan) {
 	g := newGraph(p)
 	for _, r := range x.reads {
 		made := g.leafs[r.goal.id]
-		for _, source := range g.leafs[plan.TaskID(r.source)] {
+		for _, source := range g.leafs[r.source] {
 			waits := slices.Contains(made, source)
 			g.above[source].each(func(k int) { waits = waits || slices.Contains(made, k) })
 			if waits {
-				l.node(r.node, "cycle", "each.of", "the list comes from a task that waits for what is made of it",
-					"no need of "+r.source+" that leads to "+string(r.goal.id),
+				l.node(r.node, "cycle", r.node.loopField()+".of", "reads a task that waits for what is made of it",
+					"no need of "+string(r.source)+" that leads to "+string(r.goal.id),
 					fmt.Sprintf("%s -> %s -> %s", r.goal.id, r.source, r.goal.id),
 					"needs: only what is there before "+string(r.goal.id))
 			}
@@ -353,8 +349,8 @@ func (l *linter) circles(x *expander, p *plan.Plan) {
 	}
 }
 
-// outcomes finds items of a list that no loop takes: each loop over the list has a where, none lets them through, and
-// none says that they are to be dropped.
+// outcomes finds items of a list, or files, that nothing takes: each loop or branch that reads them has a where, none
+// lets them through, and none says that they are to be dropped.
 func (l *linter) outcomes(x *expander) {
 	for _, r := range x.reads {
 		s := l.w.loopSchema(r.node)
@@ -373,7 +369,7 @@ func (l *linter) outcomes(x *expander) {
 			}
 			for _, v := range part.Enum {
 				if !x.taken(r, field.Key, plainNumbers(v)) {
-					l.node(r.node, "outcome-without-way", "each.where", "items come into no group",
+					l.node(r.node, "outcome-without-way", r.node.loopField()+".where", "no group is for this outcome",
 						"a group for each value of "+field.Key+", or others: drop",
 						fmt.Sprintf("none for %v", v), fmt.Sprintf("where: {%s: %v}", field.Key, v))
 				}

@@ -195,12 +195,16 @@ func TestMistakes(t *testing.T) {
 
 // What no group takes is left out on purpose where a loop says so.
 func TestOthersDrop(t *testing.T) {
-	data, err := os.ReadFile("testdata/lint/outcome-without-way.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dropping := strings.Replace(string(data), "where: {lane: picture},", "where: {lane: picture}, others: drop,", 1)
-	if fs := lint(Source{"outcome-without-way.yaml", []byte(dropping)}, beside("testdata/lint")); len(fs) > 0 {
-		t.Errorf("%v", fs)
+	for name, where := range map[string]string{
+		"outcome-without-way.yaml": "where: {lane: picture}", "branch-outcome.yaml": "where: {state: bad}",
+	} {
+		data, err := os.ReadFile("testdata/lint/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dropping := strings.Replace(string(data), where, where+", others: drop", 1)
+		if fs := lint(Source{name, []byte(dropping)}, beside("testdata/lint")); len(fs) > 0 {
+			t.Errorf("%v", fs)
+		}
 	}
 }

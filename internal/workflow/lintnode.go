@@ -126,7 +126,7 @@ func (l *linter) score(f *file) {
 		p := f.param(name)
 		if p.Name == "" {
 			l.at(f, "unknown-name", "score.sets."+name, "names no param",
-				listed("one of ", paramNames(f.set)), plain.Quote(name), guess(name, paramNames(f.set)))
+				listed("one of ", paramNames(f.set)), plain.Quote(name), plandoc.Nearest(name, paramNames(f.set)))
 			continue
 		}
 		for i, step := range f.head.Score.Sets[name] {
@@ -138,8 +138,6 @@ func (l *linter) score(f *file) {
 		}
 	}
 }
-
-func guess(name string, names []string) string { return plandoc.Nearest(name, names) }
 
 // schema checks that a schema can be used here, and refers to nothing elsewhere.
 func (l *linter) schema(f *file, name string) {
@@ -195,6 +193,8 @@ func (l *linter) nodes(nodes []*node, around *names) {
 		in := around
 		if n.loop != nil {
 			l.loop(n, around)
+		}
+		if n.loop != nil && !n.loop.branch {
 			in = &names{up: around, name: n.loop.name}
 			if n.loop.of {
 				in.item = l.w.loopSchema(n)
@@ -240,6 +240,10 @@ func itemSchema(around *names, path string) *schema.Schema {
 // loop checks where a loop's items come from, and that it has a bound.
 func (l *linter) loop(n *node, around *names) {
 	raw, f := n.loop.raw, n.file
+	if n.loop.branch {
+		l.reads(n)
+		return
+	}
 	if around.find(n.loop.name) != nil || f.known(n.loop.name) && !n.loop.repeat {
 		l.node(n, "name-clash", n.loopField(), "the name of the item has another meaning already", "a name of its own",
 			n.loop.name, "as: t2")
@@ -252,7 +256,7 @@ func (l *linter) loop(n *node, around *names) {
 	if p := raw.Child("param"); p != nil && f.param(p.Text).Type != typeList &&
 		!f.param(p.Text).TakesItems() {
 		l.node(n, "unknown-name", "each.param", "names no param that is a list",
-			"a param of the type list", plain.Quote(p.Text), guess(p.Text, paramNames(f.set)))
+			"a param of the type list", plain.Quote(p.Text), plandoc.Nearest(p.Text, paramNames(f.set)))
 	}
 	if item := raw.Child("item"); item != nil {
 		name, _, _ := strings.Cut(item.Text, ".")
@@ -323,14 +327,14 @@ func (l *linter) reads(n *node) {
 		l.node(n, "bad-value", field, "only a group can wait for an approved file", "a group around the task", "a task",
 			"{group: BUILD-1, title: Work, each: ..., tasks: [...]}")
 	case file == nil:
-		l.node(n, "missing-field", field+".file", "is missing", "the file of "+of+" that has the list", "",
+		l.node(n, "missing-field", field+".file", "is missing", "the file of "+of+" that is read", "",
 			"file: plan.json")
 	case source == nil:
 		l.node(n, "unknown-name", field+".of", "names no task of the file", "the id of a task", plain.Quote(of),
-			guess(of, l.ids()))
+			plandoc.Nearest(of, l.ids()))
 	case !slices.ContainsFunc(source.makes(), func(m string) bool { return m == file.Text }):
 		l.node(n, "unknown-name", field+".file", "is no file that "+of+" makes", listed("one of ", source.makes()),
-			plain.Quote(file.Text), guess(file.Text, source.makes()))
+			plain.Quote(file.Text), plandoc.Nearest(file.Text, source.makes()))
 	default:
 		l.fields(n, where, condition)
 	}
@@ -345,10 +349,10 @@ func (l *linter) ids() []string {
 
 // conditions are the entries of a condition, of all its alternatives.
 func conditions(cond *document.Node) []document.Node {
-	if cond == nil || cond.Kind == document.Object {
-		if cond == nil {
-			return nil
-		}
+	if cond == nil {
+		return nil
+	}
+	if cond.Kind == document.Object {
 		return cond.Kids
 	}
 	var all []document.Node
@@ -362,7 +366,7 @@ func conditions(cond *document.Node) []document.Node {
 func (l *linter) fields(n *node, where *document.Node, field string) {
 	s := l.w.loopSchema(n)
 	if s == nil {
-		if n.loop.repeat {
+		if n.loop.repeat || n.loop.branch {
 			l.node(n, "until-not-in-schema", field, "nothing says that the file has these fields",
 				"a schema of the file", "none", "schema: {"+n.from().Child("file").Text+": refined}")
 		} else if from := n.from(); l.w.schemaOf(l.w.sourceOf(from.Child("of").Text), from.Child("file").Text) != nil {
@@ -371,17 +375,46 @@ func (l *linter) fields(n *node, where *document.Node, field string) {
 		}
 		return
 	}
+	l.entries(n, s, where, field)
+}
+
+// entries holds a condition against the schema of what it is about.
+func (l *linter) entries(n *node, s *schema.Schema, where *document.Node, field string) {
 	for _, entry := range conditions(where) {
 		part := s.At(strings.Split(entry.Key, "."))
 		if part == nil {
 			l.node(n, "until-not-in-schema", field, "the schema of the file has no such field",
-				listed("one of ", s.Fields()), plain.Quote(entry.Key), guess(entry.Key, s.Fields()))
+				listed("one of ", s.Fields()), plain.Quote(entry.Key), plandoc.Nearest(entry.Key, s.Fields()))
 			continue
 		}
 		if bad, found := misses(part, &entry); bad {
 			l.node(n, "until-not-in-schema", field, "the field never has this value", allowed(part),
 				plain.Quote(found), "")
 		}
+		l.counts(n, part.Deref(), &entry, field)
+	}
+}
+
+// counts checks what an entry of a condition counts: that there is a list, of whose items it can hold, and a bound.
+func (l *linter) counts(n *node, s *schema.Schema, entry *document.Node, field string) {
+	if entry.Kind == document.Array {
+		for i := range entry.Kids {
+			l.counts(n, s, &entry.Kids[i], field)
+		}
+		return
+	}
+	inner := counts(entry)
+	switch {
+	case inner == nil:
+	case entry.Child("at_least") == nil && entry.Child("at_most") == nil:
+		l.node(n, "bad-value", field, "counts without a bound", "at_least or at_most beside count", "neither",
+			"findings: {count: {severity: critical}, at_most: 2}")
+	case s == nil:
+	case s.Items == nil && !slices.Contains(s.Type, "array"):
+		l.node(n, "until-not-in-schema", field, "the field is no list, so nothing can be counted", "a list",
+			allowed(s), "findings: {type: array, items: {...}}")
+	default:
+		l.entries(n, s.Items.Deref(), inner, field)
 	}
 }
 
@@ -417,7 +450,7 @@ func misses(s *schema.Schema, want *document.Node) (bad bool, found string) {
 		}
 		return false, ""
 	case document.Object:
-		if want.Child("at_least") == nil && want.Child("at_most") == nil {
+		if counts(want) != nil || want.Child("at_least") == nil && want.Child("at_most") == nil {
 			return false, ""
 		}
 		numeric := len(s.Type) == 0 || slices.Contains(s.Type, "integer") || slices.Contains(s.Type, "number")
@@ -432,6 +465,14 @@ func misses(s *schema.Schema, want *document.Node) (bad bool, found string) {
 
 // when checks the names and the values of a node's condition.
 func (l *linter) when(n *node, in *names) {
+	if n.branches() {
+		if n.loop == nil || !n.loop.branch {
+			l.node(n, "bad-value", "when", "only a group without each and repeat can be there by an approved file",
+				"a group around it", "when: {of: ..., where: ...}",
+				"{group: FIX-1, title: Repair, when: {of: TEST-1, file: report.json, where: ...}, tasks: [...]}")
+		}
+		return
+	}
 	for _, entry := range conditions(n.raw.Child("when")) {
 		head, _, _ := strings.Cut(entry.Key, ".")
 		if in.seen(head) == nil && (!n.file.known(head) || head == roundName || head == prevName) {
@@ -440,15 +481,16 @@ func (l *linter) when(n *node, in *names) {
 				all = append(all, s.name)
 			}
 			l.node(n, "unknown-name", "when", "names no param, fact or item", listed("one of ", all),
-				plain.Quote(entry.Key), guess(head, all))
+				plain.Quote(entry.Key), plandoc.Nearest(head, all))
 			continue
 		}
+		l.counts(n, nil, &entry, "when")
 		if p := n.file.param(entry.Key); p.Type == typeChoice {
 			for _, v := range append([]document.Node{entry}, entry.Kids...) {
 				if v.Kind == document.String && !slices.Contains(p.Options, v.Text) {
 					l.node(n, "unknown-name", "when", "is no option of "+p.Name,
 						"one of "+strings.Join(p.Options, ", "),
-						plain.Quote(v.Text), guess(v.Text, p.Options))
+						plain.Quote(v.Text), plandoc.Nearest(v.Text, p.Options))
 				}
 			}
 		}
@@ -466,7 +508,7 @@ func (l *linter) use(n *node) {
 		if used.param(name).Name == "" {
 			l.node(n, "unknown-name", "set."+name, "is no param of "+used.head.Workflow,
 				listed("one of ", paramNames(used.set)),
-				plain.Quote(name), guess(name, paramNames(used.set)))
+				plain.Quote(name), plandoc.Nearest(name, paramNames(used.set)))
 		}
 	}
 	for _, p := range used.set {
@@ -532,7 +574,7 @@ func (l *linter) name(n *node, in *names, field string, raw *document.Node, ther
 	for _, name := range in.values(raw.Text) {
 		if !slices.Contains(there, name) {
 			l.node(n, "unknown-name", field, "names no "+kind, listed("one of ", there), plain.Quote(name),
-				cmp.Or(guess(name, there), fmt.Sprintf("%ss: {%s: ...}, at the top of the file", kind, name)))
+				cmp.Or(plandoc.Nearest(name, there), fmt.Sprintf("%ss: {%s: ...}, at the top of the file", kind, name)))
 		}
 	}
 }
@@ -576,7 +618,7 @@ func (l *linter) schemas(n *node, in *names) {
 		e := &entries[i]
 		if named.Kind == document.Object && !slices.Contains(n.makes(), e.Key) {
 			l.node(n, "unknown-name", "schema", "is no file that the task makes",
-				listed("one of ", n.makes()), plain.Quote(e.Key), guess(e.Key, n.makes()))
+				listed("one of ", n.makes()), plain.Quote(e.Key), plandoc.Nearest(e.Key, n.makes()))
 		}
 		l.name(n, in, "schema", e, sorted(l.w.schemas), "schema")
 		if s := l.w.parsed(e.Text); s != nil && !measured {
@@ -635,7 +677,7 @@ func (l *linter) review(n *node, in *names, roles []string) {
 				l.name(n, in, field, &name, append(roles, plan.ReviewerPerson, plan.ReviewerChecks), "role")
 			}
 			// Who is no role is an agent or a person; one letter beside a role is neither.
-			if near := guess(name.Text, roles); near != "" && !slices.Contains(roles, name.Text) &&
+			if near := plandoc.Nearest(name.Text, roles); near != "" && !slices.Contains(roles, name.Text) &&
 				slip(near, name.Text) {
 				l.node(n, "unknown-name", field, "names no role", listed("one of ", roles),
 					plain.Quote(name.Text), near)

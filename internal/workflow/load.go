@@ -106,12 +106,13 @@ type node struct {
 func (n *node) group() bool { return n.raw.Child("group") != nil }
 func (n *node) used() bool  { return n.raw.Child("use") != nil }
 
-// loop is a node's each or repeat.
+// loop is a node's each or repeat, or a branch: a when over an approved file, which is a loop over one thing, the file.
 type loop struct {
 	raw    *document.Node
-	name   string // of the item in references; of repeat, round
-	of     bool   // over a list in a task's approved file
+	name   string // of the item in references; of repeat, round; of a branch, none
+	of     bool   // over a list in a task's approved file, or a branch
 	repeat bool
+	branch bool
 }
 
 // from is what names the task whose approved file the node's loop reads, nil if it reads none.
@@ -290,14 +291,16 @@ func (f *file) misfits(whole *schema.Schema) plan.Findings {
 	return fs
 }
 
-// without takes the value at a path out of a document. Items of lists stay.
+// without takes the value at a path out of a document, and leaves the list that it stood in as it is. Items of lists
+// stay.
 func without(root *document.Node, path string) {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' })
 	for k, part := range parts {
 		last := k == len(parts)-1
 		switch i, err := strconv.Atoi(part); {
 		case root.Kind == document.Object && last:
-			root.Kids = slices.DeleteFunc(root.Kids, func(kid document.Node) bool { return kid.Key == part })
+			root.Kids = slices.DeleteFunc(slices.Clone(root.Kids),
+				func(kid document.Node) bool { return kid.Key == part })
 			return
 		case root.Kind == document.Object && root.Child(part) != nil:
 			root = root.Child(part)
@@ -452,7 +455,15 @@ func (n *node) readLoop() {
 		n.loop = &loop{raw: each, name: each.Child("as").Text, of: each.Child("of") != nil}
 	} else if repeat := n.raw.Child("repeat"); repeat != nil {
 		n.loop = &loop{raw: repeat, name: roundName, repeat: true}
+	} else if n.group() && n.branches() {
+		n.loop = &loop{raw: n.raw.Child("when"), of: true, branch: true}
 	}
+}
+
+// branches reports whether the node's when speaks of an approved file, not of params, facts and items.
+func (n *node) branches() bool {
+	where := n.raw.Child("when").Child("where")
+	return where != nil && n.raw.Child("when").Child("of") != nil && len(where.Kids) > 0
 }
 
 // use is the tree of another workflow's tasks.

@@ -136,7 +136,7 @@ func (x *expander) those(n *node, list []any, e *env) []item {
 		cond = &filled
 	}
 	for i, v := range list {
-		if holds(cond, func(path string) (any, bool) { return inward(v, path) }) {
+		if meets(v, cond) {
 			items = append(items, item{v, i + 1})
 		}
 	}
@@ -146,6 +146,9 @@ func (x *expander) those(n *node, list []any, e *env) []item {
 // bound is the loop's max as a number: a literal, or the value of a param. Zero: it has none.
 func (x *expander) bound(n *node, e *env) int {
 	most := n.loop.raw.Child("max")
+	if n.loop.branch {
+		return 1
+	}
 	if most == nil {
 		if p := n.loop.raw.Child("param"); p != nil {
 			return n.file.param(p.Text).Max
@@ -166,8 +169,11 @@ func (x *expander) number(n *node, raw *document.Node, e *env, field string) int
 }
 
 func (n *node) loopField() string {
-	if n.loop.repeat {
+	switch {
+	case n.loop.repeat:
 		return "repeat"
+	case n.loop.branch:
+		return "when"
 	}
 	return "each"
 }
@@ -181,28 +187,36 @@ func (f *file) param(name string) Param {
 	return Param{}
 }
 
-// eachOf expands a loop over a list in an approved file. Until there is one the loop is a GOAL with a fill.
+// eachOf expands a loop over a list in an approved file, or a branch. Until there is one it is a GOAL with a fill.
 func (x *expander) eachOf(n *node, e *env, parent *inst, on, fresh bool) []*inst {
 	goal := x.goal(n, e, parent, on, fresh)
 	most := x.bound(n, e)
 	at, here := x.onWay(n, e)
+	known := false
 	if on {
-		source, file, list := x.value(n, n.loop.raw.Child("of"), e), x.value(n, n.loop.raw.Child("file"), e),
-			x.value(n, n.loop.raw.Child("at"), e)
-		x.reads = append(x.reads, read{n, source.Text, file.Text, list.Text, goal})
+		source, file := x.source(n, e)
+		list := x.value(n, n.loop.raw.Child("at"), e)
+		x.reads = append(x.reads, read{n, source, file, list.Text, goal})
+		known = fresh && x.knows(n, source, file)
+	}
+	if here {
+		x.fill.goal = goal
+		x.fill.source, x.fill.file = x.source(n, e)
+	}
+	var items []item
+	if here || known {
+		if list, ok := x.list(n, e); ok {
+			items = x.those(n, list, e)
+		}
+		if len(items) > most {
+			x.find(n, "too-many", "each.max", "the list in the file is too long", fmt.Sprintf("at most %d", most),
+				fmt.Sprintf("%d in %s of %s", len(items), x.fill.file, x.fill.source), "")
+			return []*inst{goal}
+		}
 	}
 	switch {
-	case here:
-		x.place(goal, n, e, "of", n.loop.raw)
-		if list, ok := x.list(n, e); ok {
-			items := x.those(n, list, e)
-			if len(items) > most {
-				x.find(n, "too-many", "each.max", "the list in the file is too long", fmt.Sprintf("at most %d", most),
-					fmt.Sprintf("%d in %s of %s", len(items), x.fill.file, x.fill.source), "")
-				return []*inst{goal}
-			}
-			x.items(n, items, e, goal, on, true)
-		}
+	case here, len(items) > 0:
+		x.items(n, items, e, goal, on, true)
 	case at != nil:
 		x.items(n, []item{*at}, e, goal, on, false)
 		x.later = append(x.later, later{n.kids, e, goal})
@@ -217,32 +231,39 @@ func (x *expander) eachOf(n *node, e *env, parent *inst, on, fresh bool) []*inst
 		if n.ownName() {
 			x.later = append(x.later, later{[]*node{n}, e, goal})
 		}
-		x.open(goal, n, e, "of", n.loop.raw, 0)
+		x.open(goal, n, e, 0)
 	}
 	return []*inst{goal}
+}
+
+// knows reports whether a loop below the fill reads the file that the fill is made from, so that it needs no fill of
+// its own, unless it has no items: an empty GOAL is done by its fill. This holds for branches and what is in them: what
+// is wrong with the file shows when it is made.
+func (x *expander) knows(n *node, source plan.TaskID, file string) bool {
+	f := x.fill
+	return f != nil && f.goal != nil && (n.loop.branch || f.goal.loop.branch) && f.source == source && f.file == file
 }
 
 // repeat expands the rounds that are known, and leaves a fill for the next one.
 func (x *expander) repeat(n *node, e *env, parent *inst, on, fresh bool) []*inst {
 	goal := x.goal(n, e, parent, on, fresh)
 	most := x.bound(n, e)
-	until := n.loop.raw.Child("until")
 	at, here := x.onWay(n, e)
 	known, next := 1, fresh
 	switch {
 	case here && x.fill.Round > most+1:
 	case here:
 		known, x.fill.most = x.fill.Round, most
-		x.place(goal, n, e.round(known-1), "of", until)
-		done := x.content() != nil && x.done(n, e.round(known-1))
-		if next = !done && x.content() != nil; done || known > most {
+		x.fill.goal = goal
+		x.fill.source, x.fill.file = x.source(n, e.round(known-1))
+		until := x.value(n, n.loop.raw.Child("until").Child("where"), e.round(known-1))
+		done := x.fill.content != nil && meets(x.fill.content, &until)
+		if next = !done && x.fill.content != nil; done || known > most {
 			known--
 		}
-		if known = min(known, most); !done && x.fill.Round > most && x.content() != nil {
+		if known = min(known, most); !done && x.fill.Round > most && x.fill.content != nil {
 			x.ask = fmt.Sprintf("%s had its %d rounds, and %s of %s does not say that it is enough. Go on as it is?",
-				goal.id,
-				most,
-				x.fill.file, x.fill.source)
+				goal.id, most, x.fill.file, x.fill.source)
 			next = false
 		}
 	case at != nil:
@@ -261,7 +282,7 @@ func (x *expander) repeat(n *node, e *env, parent *inst, on, fresh bool) []*inst
 	x.later = append(x.later, later{n.kids, e, goal}, later{[]*node{n}, e, goal})
 	asks := n.loop.raw.Child("on_exhausted") == nil || n.loop.raw.Child("on_exhausted").Text == "ask"
 	if next && (known < most || asks) {
-		x.open(goal, n, e.round(known), "of", until, known+1)
+		x.open(goal, n, e.round(known), known+1)
 	}
 	return []*inst{goal}
 }
@@ -280,7 +301,7 @@ func (x *expander) onWay(n *node, e *env) (at *item, here bool) {
 		return nil, true
 	}
 	it := x.fill.at(n.loop.name)
-	if it.n < 1 {
+	if it.n < 1 && !n.loop.branch {
 		return nil, false
 	}
 	return &it, false
@@ -327,42 +348,42 @@ func (e *env) recorded() map[string]any {
 	return all
 }
 
-// open leaves a GOAL to be filled from a file of a task, which from names.
-func (x *expander) open(goal *inst, n *node, e *env, key string, from *document.Node, round int) {
+// source is the task whose approved file a loop reads, and the file.
+func (x *expander) source(n *node, e *env) (plan.TaskID, string) {
+	source, file := x.value(n, n.from().Child("of"), e), x.value(n, n.from().Child("file"), e)
+	return plan.TaskID(source.Text), file.Text
+}
+
+// open leaves a GOAL to be filled from a file of a task.
+func (x *expander) open(goal *inst, n *node, e *env, round int) {
 	if !goal.fresh && !(x.fill != nil && round > 0 && x.fill.Section == n.pointer) || !goal.on {
 		return
 	}
 	goal.open = true
-	source, file := x.value(n, from.Child(key), e), x.value(n, from.Child("file"), e)
-	outer := e
+	source, file := x.source(n, e)
 	if round > 0 {
-		outer = e.up.up // the round itself is the fill's
+		e = e.up.up // the round itself is the fill's
 	}
 	x.fills = append(x.fills, Fill{
-		Target: goal.id, Source: plan.TaskID(source.Text), File: file.Text,
-		Fill: plan.Fill{Section: n.pointer, Env: outer.recorded(), Round: round},
+		Target: goal.id, Source: source, File: file,
+		Fill: plan.Fill{Section: n.pointer, Env: e.recorded(), Round: round},
 	})
 }
 
-// place notes where the fill's section stands, and what it is made from.
-func (x *expander) place(goal *inst, n *node, e *env, key string, from *document.Node) {
-	source, file := x.value(n, from.Child(key), e), x.value(n, from.Child("file"), e)
-	x.fill.goal, x.fill.source, x.fill.file = goal, plan.TaskID(source.Text), file.Text
-}
-
-func (x *expander) content() any { return x.fill.content }
-
 // list is the list of a loop in the source's file.
 func (x *expander) list(n *node, e *env) ([]any, bool) {
-	if x.content() == nil {
+	if x.fill.content == nil {
 		return nil, false
+	}
+	if n.loop.branch {
+		return []any{x.fill.content}, true
 	}
 	pointer := ""
 	if at := n.loop.raw.Child("at"); at != nil {
 		filled := x.value(n, at, e)
 		pointer = filled.Text
 	}
-	v, ok := pointed(x.content(), pointer)
+	v, ok := pointed(x.fill.content, pointer)
 	list, is := v.([]any)
 	if !ok || !is {
 		x.find(n, "no-list", "each.at", "the file has no list there", "a list at "+plain.Quote(pointer),
@@ -387,10 +408,4 @@ func pointed(v any, pointer string) (any, bool) {
 		}
 	}
 	return v, true
-}
-
-// done reports whether the source's file says that the rounds are over.
-func (x *expander) done(n *node, e *env) bool {
-	where := x.value(n, n.loop.raw.Child("until").Child("where"), e)
-	return holds(&where, func(path string) (any, bool) { return inward(x.content(), path) })
 }

@@ -105,12 +105,17 @@ func (x *expander) resolve(n *node, from *inst, field string) (out wanted) {
 			continue
 		}
 		if x.mode != asFar && from.env.ofItem(raw.Text) {
+			if x.mode == utmost { // each item may need those before it
+				out.ids = append(out.ids, x.before(from, raw.Text)...)
+			}
 			continue // what a sample says of other tasks means nothing
 		}
-		filled := x.value(n, raw, from.env)
-		names := []string{filled.Text}
-		if filled.Kind == document.Array { // a reference to a list
-			names = names[:0]
+		names, ok := from.env.spread(raw.Text)
+		if !ok || !x.in.strict() || !from.env.ofItem(raw.Text) {
+			filled := x.value(n, raw, from.env)
+			if names = []string{filled.Text}; filled.Kind == document.Array { // a reference to a list
+				names = nil
+			}
 			for _, kid := range filled.Kids {
 				names = append(names, kid.Text)
 			}
@@ -124,6 +129,45 @@ func (x *expander) resolve(n *node, from *inst, field string) (out wanted) {
 		}
 	}
 	return out
+}
+
+// before are the tasks before an instance that a name can mean, whatever an item says.
+func (x *expander) before(from *inst, name string) (ids []plan.TaskID) {
+	holes := shape(name, nil)
+	for _, i := range x.insts[:slices.Index(x.insts, from)] {
+		if i.on && !i.group() && canBe(holes, string(i.id), false) {
+			ids = append(ids, i.id)
+		}
+	}
+	return ids
+}
+
+// spread is a text once for each element of each list that a reference in it brings in. A field that a loop's item
+// lacks is an empty list. ok is false where something else is wrong with a reference, or there are too many.
+func (e *env) spread(text string) (names []string, ok bool) {
+	at := braces.Get().FindStringIndex(text)
+	if at == nil {
+		return []string{text}, !strings.Contains(text, "{{")
+	}
+	ref := text[at[0]+2 : at[1]-2]
+	v, _ := e.look(ref)
+	parts, ok := scalarNode(v)
+	switch {
+	case v == nil:
+		ok = reference.Get().MatchString(ref) && e.ofItem(text[at[0]:at[1]])
+	case parts.Kind != document.Array:
+		parts.Kids = []document.Node{parts}
+	}
+	ends, whole := e.spread(text[at[1]:])
+	if !ok || !whole || len(parts.Kids)*len(ends) > MaxTasks {
+		return nil, false
+	}
+	for _, part := range parts.Kids {
+		for _, end := range ends {
+			names = append(names, text[:at[0]]+part.Text+end)
+		}
+	}
+	return names, true
 }
 
 // ofItem reports whether a text has a value of a loop's item in it, other than its number.

@@ -116,6 +116,15 @@ func TestBounds(t *testing.T) {
 		// what serial orders brings no versions
 		{"serial", "params: {p: {type: list, max: 2, default: [a, b]}}", "  - " + doc("A-{{a.n}}", ", each: {param: p, as: a, serial: true}, review: {by: [person], max_rounds: 2}"),
 			Bounds{Tasks: 2, Usual: 2, Most: 2 * (2 + 3)}},
+		// what is in a branch may come to be there
+		{"a branch", listSchema, "  - {id: L-1, title: L, make: list.json, schema: list, review: {by: [person], max_rounds: 2}}\n" +
+			"  - {group: G-1, title: G, when: {of: L-1, file: list.json, where: {parts: {count: {}, at_least: 1}}}, tasks: [" + doc("A-1", ", needs: [L-1], review: {by: [person], max_rounds: 2}") + "]}",
+			Bounds{Tasks: 2, Usual: 2, Most: 2 + 3 + 3 + 3}},
+		// each item may name those before it: A-2 has 2 + 1, A-3 has 2 + 1 + 1, and each one more for L-1
+		{"needs of items", listSchema, "  - {id: L-1, title: L, make: list.json, schema: list, review: {by: [person], max_rounds: 2}}\n" +
+			"  - {group: G-1, title: G, each: {of: L-1, file: list.json, at: /parts, as: t, max: 3}, tasks: [" +
+			doc("A-{{t.n}}", `, needs: [L-1, "A-{{t.parts}}"], review: {by: [person], max_rounds: 2}`) + "]}",
+			Bounds{Tasks: 4, Usual: 4, Most: 2 + 3 + 4 + 5 + 4*3}},
 		// a command line calls no agent
 		{"run", "", `  - {id: A-1, title: T, run: "true", make: a.md, criteria: [{id: A1, statement: x, run: test -s a.md}], review: {by: [checks]}}`, Bounds{Tasks: 1}},
 		// one order for A-1, and the end; at most 4 decisions, each with 3 versions, and 3 attempts before and after each

@@ -29,6 +29,9 @@ type env struct {
 func (e *env) with(name string, value any) *env { return &env{up: e, name: name, value: value} }
 
 func (e *env) item(name string, value any, n int) *env {
+	if name == "" {
+		return e // a branch has none
+	}
 	return &env{up: e, name: name, value: value, n: n, loop: true}
 }
 
@@ -112,7 +115,7 @@ func refs(text string) []string {
 func uses(text string, names ...string) bool {
 	return slices.ContainsFunc(refs(text), func(ref string) bool {
 		name, _, _ := strings.Cut(ref, ".")
-		return slices.Contains(names, name)
+		return name != "" && slices.Contains(names, name)
 	})
 }
 
@@ -265,6 +268,11 @@ func holds(cond *document.Node, look func(path string) (any, bool)) bool {
 	return true
 }
 
+// meets decides a condition on the fields of a value.
+func meets(v any, cond *document.Node) bool {
+	return holds(cond, func(path string) (any, bool) { return inward(v, path) })
+}
+
 // fits holds a value against one entry of a condition.
 func fits(want *document.Node, v any, there bool) bool {
 	if _, all := v.(wild); all {
@@ -274,14 +282,34 @@ func fits(want *document.Node, v any, there bool) bool {
 	case document.Array:
 		return slices.ContainsFunc(want.Kids, func(k document.Node) bool { return fits(&k, v, there) })
 	case document.Object:
+		inner := counts(want)
+		if inner != nil {
+			list, ok := v.([]any)
+			if !ok {
+				return false
+			}
+			v = int64(len(slices.DeleteFunc(slices.Clone(list), func(item any) bool { return !meets(item, inner) })))
+		}
 		for i := range want.Kids {
-			if !bounded(&want.Kids[i], v, there) {
+			if bound := &want.Kids[i]; (inner == nil || bound.Key != countKey) && !bounded(bound, v, there) {
 				return false
 			}
 		}
 		return true
 	}
 	return there && equal(want.Value(document.Exact), v)
+}
+
+// countKey is the field of a bound on the number of a list's items for which a condition holds.
+const countKey = "count"
+
+// counts is the condition on the items that an entry counts, nil if it counts none.
+func counts(want *document.Node) *document.Node {
+	inner := want.Child(countKey)
+	if inner == nil || inner.Kind != document.Object && inner.Kind != document.Array {
+		return nil
+	}
+	return inner
 }
 
 func bounded(bound *document.Node, v any, there bool) bool {

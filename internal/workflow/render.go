@@ -333,7 +333,13 @@ type reviewDoc struct {
 
 // action is a task as an ACTION with its CHECK.
 func (x *expander) action(i *inst, parent plan.TaskID) []*plan.Task {
-	filled := x.value(i.node, i.raw, i.env)
+	raw := *i.raw
+	if x.mode == asFar { // resolve replaces the references in names of tasks
+		raw.Kids = slices.Clone(raw.Kids)
+		without(&raw, "needs")
+		without(&raw, "judges.tasks")
+	}
+	filled := x.value(i.node, &raw, i.env)
 	var d taskDoc
 	if err := decode(&filled, &d); err != nil {
 		if x.mode == asFar {

@@ -148,6 +148,39 @@ func TestRender(t *testing.T) {
 			"  - {group: \"R-{{round}}\", title: \"Round {{round}}\", repeat: {max: 3, until: {of: \"L-{{round}}\", file: list.json, where: {title: done}}}, tasks: [" +
 				`{id: "L-{{round}}", title: L, make: list.json, schema: list}]}`,
 			nil, `{"title": "done"}`, ""},
+		{"a branch is open until its file is approved", listSchema,
+			"  - " + list + "\n  - {group: G-1, title: G, when: {of: LIST-1, file: list.json, where: {parts: {count: {lane: b}, at_least: 1}}}, tasks: [" +
+				doc("A-1", "") + "]}\n  - " + doc("B-1", `, needs: ["A-*"]`),
+			nil, "", "LIST-1\nG-1\nB-1 needs G-1\n"},
+		{"it brings its tasks where the file meets the condition", listSchema,
+			"  - " + list + "\n  - {group: G-1, title: G, when: {of: LIST-1, file: list.json, where: {parts: {count: {lane: b}, at_least: 1}}}, tasks: [" +
+				doc("A-1", ", needs: [LIST-1]") + "]}",
+			nil, parts, "A-1 needs LIST-1\n"},
+		{"and nothing where it does not", listSchema,
+			"  - " + list + "\n  - {group: G-1, title: G, when: {of: LIST-1, file: list.json, where: {parts: {count: {lane: b}, at_most: 0}}}, tasks: [" +
+				doc("A-1", ", needs: [LIST-1]") + "]}",
+			nil, parts, ""},
+		{"a branch in a branch waits for its own file", listSchema,
+			"  - " + list + "\n  - {group: G-1, title: G, when: {of: LIST-1, file: list.json, where: {parts: {count: {}, at_least: 1}}}, tasks: [" +
+				"{id: LIST-2, title: List, make: list.json, schema: list}, {group: G-2, title: G, when: {of: LIST-2, file: list.json, where: {parts: {count: {}, at_most: 0}}}, tasks: [" +
+				doc("A-1", "") + "]}]}",
+			nil, parts, "LIST-2\nG-2\n"},
+		{"a branch in each item, by the item's file", listSchema,
+			"  - " + list + "\n  - {group: G-1, title: G, each: {of: LIST-1, file: list.json, at: /parts, as: t, max: 4}, tasks: [" +
+				`{id: "LIST-9.{{t.n}}", title: List, make: list.json, schema: list}, {group: "FIX-{{t.n}}", title: "Fix {{t.title}}", ` +
+				`when: {of: "LIST-9.{{t.n}}", file: list.json, where: {parts: [{count: {lane: a}, at_least: 3}, {count: {}, at_most: 1}]}}, tasks: [` +
+				doc("A-{{t.n}}", "") + "]}]}",
+			nil, `{"parts": [{"title": "one"}]}`, "LIST-9.1\nFIX-1\n"},
+		{"a need for each element of a list in an item", listSchema,
+			"  - " + list + "\n  - {group: G-1, title: G, each: {of: LIST-1, file: list.json, at: /parts, as: t, max: 5}, tasks: [" +
+				doc("A-{{t.n}}", `, needs: [LIST-1, "A-{{t.parts}}"]`) + "]}",
+			nil, `{"parts": [{"parts": []}, {"parts": [1]}, {}, {"parts": ["1", 2]}, {"parts": null}]}`,
+			"A-1 needs LIST-1\nA-2 needs LIST-1, A-1\nA-3 needs LIST-1\nA-4 needs LIST-1, A-1, A-2\nA-5 needs LIST-1\n"},
+		{"a judge of each element of a list in an item", listSchema,
+			"  - " + list + "\n  - {group: G-1, title: G, each: {of: LIST-1, file: list.json, at: /parts, as: t, max: 5}, tasks: [" +
+				doc("A-{{t.n}}", "") + `, {id: "J-{{t.n}}", title: J, needs: ["A-*"], judges: {tasks: ["A-{{t.parts}}", "A-{{t.n}}"]}}]}`,
+			nil, `{"parts": [{"parts": [2]}, {}]}`,
+			"A-1\nJ-1 needs A-1, A-2 judges A-2, A-1\nA-2\nJ-2 needs A-1, A-2 judges A-2\n"},
 		{"another workflow, with its params set", "params: {many: {type: integer, default: 2, max: 2}}",
 			"  - {use: part, set: {words: [p, q], note: \"for {{sentence}}\"}}\n  - " + doc("B-1", `, needs: ["PART-*"]`),
 			nil, "", "PART-1\nPART-2\nB-1 needs PART-1, PART-2\n"},
@@ -327,5 +360,44 @@ func TestItemNeedsNobody(t *testing.T) {
 	in.SchemaVersion = 1
 	if _, err := w.RenderFill(in, fill, content); err != nil {
 		t.Errorf("a plan that was made by version 1 can't go on: %v", err)
+	}
+}
+
+// A list in an item names tasks; what it holds else is found, and by version 1 of the inputs it stays one text.
+func TestNeedsFromList(t *testing.T) {
+	w := loaded(t, small(listSchema, "  - {id: LIST-1, title: List, make: list.json, schema: list}\n"+
+		`  - {group: G-1, title: G, each: {of: LIST-1, file: list.json, at: /parts, as: t, max: 2}, tasks: [`+
+		`{id: "A-{{t.n}}", title: T, needs: ["A-{{t.parts}}"], make: a.md, criteria: [{id: A1, statement: it has 1 line}]}]}`))
+	in := inputs(t, w, nil)
+	r, err := w.Render(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := r.Fills[0].Fill
+	many := strings.Repeat(`"9", `, MaxTasks) + `"9"`
+	for _, tt := range []struct{ parts, want string }{
+		{`["9"]`, `"A-9"`},
+		{`["1", "9"]`, `"A-9"`},
+		{`{"a": 1}`, "is an object"},
+		{`[{"a": 1}]`, "is an object"},
+		{`[[1]]`, "is an object"},
+		{`["{{sentence}}"]`, `A-{{sentence}}`},
+		{"[" + many + "]", "names nothing in the file"},
+	} {
+		content := `{"parts": [{"title": "a"}, {"title": "b", "parts": ` + tt.parts + `}]}`
+		if r, err := w.RenderFill(in, fill, []byte(content)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%.60s: got %v, error %v", tt.parts, r != nil, err)
+		}
+	}
+	typo := small(listSchema, "  - {id: LIST-1, title: List, make: list.json, schema: list}\n"+
+		`  - {group: G-1, title: G, each: {of: LIST-1, file: list.json, at: /parts, as: t, max: 2}, tasks: [`+
+		`{id: "A-{{t.n}}", title: T, needs: ["A-{{t.prats}}"], make: a.md, criteria: [{id: A1, statement: it has 1 line}]}]}`)
+	if fs := lint(typo, nil); !fs.Has("unknown-reference") {
+		t.Errorf("lint does not find a field that the schema lacks: %v", fs)
+	}
+	in.SchemaVersion = 1
+	r, err = w.RenderFill(in, fill, []byte(`{"parts": [{"parts": []}, {"parts": ["1", "1"]}]}`))
+	if err == nil || !strings.Contains(err.Error(), `"A-"`) {
+		t.Errorf("by version 1: %v %v", r, err)
 	}
 }

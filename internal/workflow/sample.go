@@ -77,7 +77,7 @@ func (w *Workflow) loopSchema(n *node) *schema.Schema {
 		return nil
 	}
 	s := w.schemaOf(source, from.Child("file").Text)
-	if l.repeat || s == nil {
+	if l.repeat || l.branch || s == nil {
 		return s
 	}
 	if at := l.raw.Child("at"); at != nil && at.Text != "" {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/policy"
@@ -60,7 +62,9 @@ var contents = map[string]string{
 		{"title": "Ask later", "detail": "ask for the plan's state when it is shown", "files": ["src/ask.go", "src/show/**"]}]}`,
 	"outline.yaml": "chapters:\n- {title: Install, kind: guide, sections: [a, b]}\n- {title: Commands, kind: reference, sections: [c]}\n- {title: Use, kind: guide, sections: [d]}\n",
 	"gaps.json":    `{"open": 2}`,
-	"retro.json":   `{"velocity": 2, "what_worked": [], "what_failed": [], "next": "another"}`,
+	"triage.json": `{"state": "bad", "findings": [{"title": "Crash", "severity": "high"}, {"title": "Slip", "severity": "low"},
+		{"title": "Leak", "severity": "low", "after": [1, 2]}]}`,
+	"retro.json": `{"velocity": 2, "what_worked": [], "what_failed": [], "next": "another"}`,
 	"plan.json": `{"tasks": [
 		{"title": "Store", "change": "keep what was read last time", "lane": "backend", "files": ["src/store.go"]},
 		{"title": "Page", "change": "show at once what is known", "lane": "frontend", "files": ["web/**"]},
@@ -174,6 +178,28 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// triage is what branches in branches and in rounds come to with the contents above.
+const triage = `LOOK-1
+FIX-0
+REST-1 needs FIX-0
+ROUND-0
+ROUND-1 in ROUND-0
+TEST-1 in ROUND-1 needs REST-1
+MEND-1 in ROUND-1
+FIX-ALL-1 in FIX-0
+FIX-1 in FIX-ALL-1 needs LOOK-1
+FIX-2 in FIX-ALL-1 needs LOOK-1
+FIX-3 in FIX-ALL-1 needs LOOK-1, FIX-1, FIX-2
+AGAIN-1 in FIX-0 needs FIX-ALL-1
+CALL-1 in FIX-0
+PATCH-1 in MEND-1 needs TEST-1
+ROUND-2 in ROUND-0
+TEST-2 in ROUND-2 needs REST-1, ROUND-1
+MEND-2 in ROUND-2
+HELP-1 in CALL-1 needs AGAIN-1
+PATCH-2 in MEND-2 needs TEST-2
+`
+
 // A workflow that nobody has tuned to this program has nothing against it, and grows.
 func TestSound(t *testing.T) {
 	files, err := filepath.Glob("testdata/sound/*.yaml")
@@ -191,6 +217,11 @@ func TestSound(t *testing.T) {
 		}
 		for _, in := range w.Choices() {
 			p, _ := grown(t, w, in)
+			if w.Name() == "triage" {
+				if diff := cmp.Diff(triage, brief(p)); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			}
 			if b, err := w.Bounds(in); err != nil || p.Leaves() > b.Tasks {
 				t.Errorf("%v: %d tasks, bounds %+v %v", in.Params, p.Leaves(), b, err)
 			}
