@@ -258,7 +258,7 @@ func (w *walker) approve() (bool, error) {
 	}
 	if rubric := snap.State().RubricOf(t.TaskID); rubric != nil {
 		for _, name := range rubric.Names() {
-			value, err := w.prompt(fmt.Sprintf("%s, 0 to %d, or none:", plain.Line(name), rubric.Scale))
+			value, err := w.prompt(fmt.Sprintf("%s, %s:", plain.Line(name), rubric.RatingForm("none")))
 			if err != nil {
 				return false, err
 			}

@@ -250,8 +250,8 @@ func (j Judging) verdictFindings(v Verdicts, x Verdict) (found []string) {
 		add("is approved, though %s did not pass", strings.Join(r.FailedMust(), ", "))
 	case !rejects && score < r.MinScore:
 		add("is approved with the score %d; at least %d is needed", score, r.MinScore)
-	case !rejects && rubric != nil && len(rubric.Vetoed(x.Ratings)) > 0:
-		add("is approved, though %s is rated so low that it rejects", strings.Join(rubric.Vetoed(x.Ratings), ", "))
+	case !rejects && rubric.VetoText(x.Ratings) != "":
+		add("is approved, though the ratings reject: %s", rubric.VetoText(x.Ratings))
 	case !rejects && x.Cause != "":
 		add("is approved, so there is no cause of a rejection")
 	case rejects && !failed && len(x.Suggestions) == 0:

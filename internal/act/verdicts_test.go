@@ -57,6 +57,7 @@ func TestFindings(t *testing.T) {
 	test, dev := one("TEST-1", "v1", "APPROVED", ""), one("DEV-1", "v1", "APPROVED", "")
 	change := `"suggestions": [{"priority": "HIGH", "text": "more"}],`
 	rubric := &plan.Rubric{Scale: 10, Dimensions: map[string]float64{"depth": 3, "form": 1}, Pass: 70, Veto: 20}
+	counts := &plan.Rubric{Deductions: map[string]float64{"high": 10, "low": 1}, Limits: map[string]int{"high": 1}, Pass: 70}
 	rated := func(id, verdict, ratings string) string {
 		return one(id, "v1", verdict, `"ratings": {`+ratings+`},`)
 	}
@@ -91,7 +92,12 @@ func TestFindings(t *testing.T) {
 		"rated":               {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"depth": 7, "form": 7`), rated("DEV-1", "APPROVED", `"depth": 9, "form": null`)), rubric: rubric},
 		"not rated":           {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"depth": 7, "form": 7`), dev), rubric: rubric, want: "DEV-1: depth has no rating"},
 		"rated too low":       {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"depth": 6, "form": 7`), rated("DEV-1", "APPROVED", `"depth": 9, "form": 9`)), rubric: rubric, want: "TEST-1: is approved with the score 62"},
-		"vetoed":              {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"depth": 10, "form": 2`), rated("DEV-1", "APPROVED", `"depth": 9, "form": 9`)), rubric: rubric, want: "form is rated so low"},
+		"vetoed":              {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"depth": 10, "form": 2`), rated("DEV-1", "APPROVED", `"depth": 9, "form": 9`)), rubric: rubric, want: "form at or below 20 % of the scale"},
+		"counted":             {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 0, "low": 9`), rated("DEV-1", "APPROVED", `"high": 1, "low": 9`)), rubric: counts},
+		"too low by count":    {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 1, "low": 21`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "with the score 69; at least 70"},
+		"above the limit":     {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 2, "low": 0`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "the ratings reject: more findings than the limit: high"},
+		"a class left out":    {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 0`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "low has no rating"},
+		"no count":            {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 0, "low": null`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "low: a rating is the number of findings"},
 		"off the scale":       {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"depth": 11, "form": 2`), rated("DEV-1", "APPROVED", `"depth": 9, "form": 9`)), rubric: rubric, want: "from 0 to 10"},
 	} {
 		t.Run(name, func(t *testing.T) {

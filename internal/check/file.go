@@ -81,7 +81,11 @@ func ratings(b *strings.Builder, r plan.Review) {
 	if r.Rubric == nil || len(r.Ratings) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n## Ratings\n\n| dimension | weight | 0 to %d |\n| --- | --- | --- |\n", r.Rubric.Scale)
+	head := fmt.Sprintf("dimension | weight | 0 to %d", r.Rubric.Scale)
+	if r.Rubric.Counts() {
+		head = "class | points each | findings"
+	}
+	fmt.Fprintf(b, "\n## Ratings\n\n| %s |\n| --- | --- | --- |\n", head)
 	vetoed := r.Rubric.Vetoed(r.Ratings)
 	for _, name := range r.Rubric.Names() {
 		said := "does not apply"
@@ -91,7 +95,7 @@ func ratings(b *strings.Builder, r plan.Review) {
 		if slices.Contains(vetoed, name) {
 			said += " (veto)"
 		}
-		fmt.Fprintf(b, "| %s | %v | %s |\n", Inline(name), r.Rubric.Dimensions[name], said)
+		fmt.Fprintf(b, "| %s | %v | %s |\n", Inline(name), r.Rubric.Weights()[name], said)
 	}
 }
 

@@ -26,8 +26,8 @@ func Form(s Subject, ran []plan.CriterionResult) string {
 	if s.Rubric == nil {
 		b.WriteString("# 0 to 100; empty: it follows from the criteria\nscore: \n")
 	} else {
-		fmt.Fprintf(&b, "\n# The score follows from these: each from 0 to %d, or none where it does not "+
-			"apply. %d passes.\n", s.Rubric.Scale, s.MinScore)
+		fmt.Fprintf(&b, "\n# The score follows from these: each %s. %d passes.\n", s.Rubric.RatingForm("none"),
+			s.MinScore)
 		for _, name := range s.Rubric.Names() {
 			fmt.Fprintf(&b, "%s%s: \n", ratingMark, name)
 		}

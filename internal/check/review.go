@@ -188,13 +188,10 @@ func reason(r plan.Review, minScore int) string {
 			open = append(open, c.ID)
 		}
 	}
-	var vetoed []string
-	if r.Rubric != nil {
-		vetoed = r.Rubric.Vetoed(r.Ratings)
-	}
+	veto := r.Rubric.VetoText(r.Ratings)
 	switch must := r.FailedMust(); {
-	case r.Verdict == plan.Rejected && len(vetoed) > 0:
-		return fmt.Sprintf("%s at or below %d %% of the scale.", strings.Join(vetoed, ", "), r.Rubric.Veto)
+	case r.Verdict == plan.Rejected && veto != "":
+		return veto + "."
 	case r.Verdict == plan.Approved && r.Rubric != nil && r.Score < r.Rubric.Clear:
 		return fmt.Sprintf("Approved with concerns: score %d is below %d.", r.Score, r.Rubric.Clear)
 	case r.Verdict == plan.Approved && len(r.AsAWhole()) > 0 && failed == 0:

@@ -200,8 +200,7 @@ func (j *replyReader) scored(object map[string]any, r *plan.Review) {
 		for _, name := range j.want.Rubric.Names() {
 			each = append(each, fmt.Sprintf("%q: %d", name, j.want.Rubric.Scale))
 		}
-		j.add(codeBadValue, "$.ratings",
-			fmt.Sprintf("each dimension once, from 0 to %d, or null where it does not apply", j.want.Rubric.Scale),
+		j.add(codeBadValue, "$.ratings", "each dimension once, "+j.want.Rubric.RatingForm("null"),
 			text(err.Error()), `"ratings": {`+strings.Join(each, ", ")+`}`)
 	}
 }

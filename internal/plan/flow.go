@@ -53,12 +53,14 @@ type Agree struct {
 	Veto      int `json:"veto,omitempty"` // a seat's score at or below it rejects; 0: none does
 }
 
-// Rubric is what a score is computed from: ratings from 0 to Scale in each dimension, weighted.
+// Rubric is what a score is computed from: ratings from 0 to Scale in each dimension, weighted, or counts of findings.
 type Rubric struct {
-	Scale      int                `json:"scale"`
-	Dimensions map[string]float64 `json:"dimensions"`      // weights by name; only their ratios count
-	Pass       int                `json:"pass"`            // the least score, 0 to 100
-	Clear      int                `json:"clear,omitempty"` // approved below it is approved with concerns
+	Scale      int                `json:"scale,omitempty"`
+	Dimensions map[string]float64 `json:"dimensions,omitempty"` // weights by name; only their ratios count
+	Deductions map[string]float64 `json:"deductions,omitempty"` // instead: points that a finding of a class costs
+	Limits     map[string]int     `json:"limits,omitempty"`     // more findings of a class reject
+	Pass       int                `json:"pass"`                 // the least score, 0 to 100
+	Clear      int                `json:"clear,omitempty"`      // approved below it is approved with concerns
 	// a dimension at or below so many per cent of Scale rejects; 0: none does
 	Veto int `json:"veto,omitempty"`
 }

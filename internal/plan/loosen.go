@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -123,6 +124,10 @@ func (t *Task) loosens(held *Task) (fs Findings) {
 		fs = append(fs, newly("rubric", "the one that held", "none"))
 	} else if held.Rubric != nil {
 		less("rubric.veto", t.Rubric.Veto, held.Rubric.Veto)
+		if was := held.Rubric; was.Counts() && !(maps.Equal(t.Rubric.Deductions, was.Deductions) &&
+			maps.Equal(t.Rubric.Limits, was.Limits)) {
+			fs = append(fs, newly("rubric", "the deductions and limits that held", "others"))
+		}
 	}
 	return fs
 }

@@ -88,6 +88,9 @@ func TestLoosensWhatHeld(t *testing.T) {
 	held := Task{TaskID: "CHECK-A-1", MaxRounds: 5, OnExhausted: "accept", Agree: &Agree{Approvals: 2, Mean: 60, Veto: 40},
 		Rubric: &Rubric{Pass: 50, Veto: 30}}
 	base := &Plan{Tasks: []*Task{&held}}
+	counts := func(points float64, limit int) *Rubric {
+		return &Rubric{Deductions: map[string]float64{"high": points}, Limits: map[string]int{"high": limit}, Pass: 50}
+	}
 	for _, tt := range []struct {
 		name   string
 		change func(*Task)
@@ -108,6 +111,10 @@ func TestLoosensWhatHeld(t *testing.T) {
 		{"a lower pass and veto", func(c *Task) { c.Rubric = &Rubric{Pass: 49} },
 			[]string{"tasks[0].rubric.pass", "tasks[0].rubric.veto"}},
 		{"no rubric", func(c *Task) { c.Rubric = nil }, []string{"tasks[0].rubric"}},
+		{"counted as it was", func(c *Task) { held.Rubric, c.Rubric = counts(25, 0), counts(25, 0) }, nil},
+		{"a finding costs less", func(c *Task) { c.Rubric = counts(24, 0) }, []string{"tasks[0].rubric"}},
+		{"more findings", func(c *Task) { c.Rubric = counts(25, 1) }, []string{"tasks[0].rubric"}},
+		{"rated instead of counted", func(c *Task) { c.Rubric = &Rubric{Scale: 5, Pass: 50} }, []string{"tasks[0].rubric"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := held

@@ -392,6 +392,65 @@ func TestRubricScore(t *testing.T) {
 	}
 }
 
+func TestRubricCounts(t *testing.T) {
+	r := Rubric{Deductions: map[string]float64{"critical": 25, "low": 0.5}, Limits: map[string]int{"critical": 1}, Pass: 70}
+	for _, tt := range []struct {
+		given Ratings
+		want  int
+		veto  string
+		wrong string
+	}{
+		{Ratings{"critical": rating(0), "low": rating(0)}, 100, "", ""},
+		{Ratings{"critical": rating(1), "low": rating(1)}, 74, "", ""},
+		{Ratings{"critical": rating(2), "low": rating(0)}, 50, "critical", ""},
+		{Ratings{"critical": rating(4), "low": rating(1)}, 0, "critical", ""},
+		{Ratings{"critical": rating(1000), "low": rating(1000)}, 0, "critical", ""},
+		{Ratings{"critical": rating(0)}, 0, "", "low has no rating"},
+		{Ratings{"critical": rating(0), "low": nil}, 0, "", "low: a rating is the number of findings"},
+		{Ratings{"critical": rating(0), "low": rating(0.5)}, 0, "", "from 0 to 1000, found 0.5"},
+		{Ratings{"critical": rating(0), "low": rating(-1)}, 0, "", "found -1"},
+		{Ratings{"critical": rating(0), "low": rating(1001)}, 0, "", "found 1001"},
+		{Ratings{"critical": rating(0), "low": rating(math.NaN())}, 0, "", "found NaN"},
+		{Ratings{"critical": rating(0), "low": rating(math.Inf(1))}, 0, "", "found +Inf"},
+		{Ratings{"critical": rating(0), "low": rating(0), "high": rating(0)}, 0, "", `no dimension "high"`},
+	} {
+		got, err := r.Scored(tt.given)
+		if got != tt.want || (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) {
+			t.Errorf("%v: %d, %v", tt.given, got, err)
+		}
+		if veto := r.VetoText(tt.given); err == nil && (veto == "") != (tt.veto == "") || !strings.HasSuffix(veto, tt.veto) {
+			t.Errorf("%v: %s", tt.given, veto)
+		}
+	}
+}
+
+// More findings never give a higher score, nor take a veto back, and a count that is no whole number gives none.
+func TestRubricMoreFindings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := Rubric{Deductions: map[string]float64{}, Limits: map[string]int{}}
+		few, more := Ratings{}, Ratings{}
+		for i := range rapid.IntRange(1, 6).Draw(t, "classes") {
+			name := fmt.Sprintf("c%d", i)
+			r.Deductions[name] = rapid.Float64Range(0, 1000).Draw(t, "deduction")
+			if rapid.Bool().Draw(t, "limited") {
+				r.Limits[name] = rapid.IntRange(0, 10).Draw(t, "limit")
+			}
+			n := rapid.IntRange(0, mostFindings).Draw(t, "few")
+			few[name], more[name] = rating(float64(n)), rating(float64(rapid.IntRange(n, mostFindings).Draw(t, "more")))
+		}
+		score, err := r.Scored(few)
+		less, lessErr := r.Scored(more)
+		if err != nil || lessErr != nil || less > score || less < 0 || score > 100 {
+			t.Fatalf("%d (%v), with more findings %d (%v)", score, err, less, lessErr)
+		}
+		for _, name := range r.Vetoed(few) {
+			if !slices.Contains(r.Vetoed(more), name) {
+				t.Fatalf("%s is a veto no more", name)
+			}
+		}
+	})
+}
+
 // Re-weighting: what a dimension that does not apply leaves is as if the rubric had never had it.
 func TestRubricReweighting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -66,10 +66,7 @@ func misfits(whole *schema.Schema, p schema.Problem) plan.Findings {
 	var fs plan.Findings
 	switch p.Keyword {
 	case schema.Additional:
-		fields := at.Fields()
-		if len(fields) == 0 {
-			fields = p.Schema.Fields() // what the object is depends on what else it has
-		}
+		fields := p.Schema.Fields() // what the object is may depend on what else it has
 		for _, field := range p.Names {
 			fs = append(fs, plan.Finding{Code: "unknown-field", Path: joinPath(path, field),
 				Message: unknownField(field, fields), Expected: "one of " + strings.Join(fields, ", ")})

@@ -148,17 +148,14 @@ func (v *validator) checkRounds(i int, t *plan.Task) {
 	if r == nil {
 		return
 	}
-	sum := 0.0
-	for name, weight := range r.Dimensions {
+	for _, name := range r.Names() {
 		if rule := badLine(name); rule != "" || strings.Contains(name, "=") || strings.Contains(name, ":") {
 			v.add(i, "bad-text", "rubric.dimensions", cmp.Or(rule, "is no name for a dimension"),
 				"one line without = and :", plain.Quote(name), "")
 		}
-		sum += weight
 	}
-	if !(sum > 0) {
-		v.add(i, "weights-zero", "rubric.dimensions", "no dimension has a weight", "weights, one above 0", "none",
-			"dimensions: {correctness: 60, completeness: 40}")
+	for _, f := range r.Faults() {
+		v.add(i, f.Code, "rubric."+f.Path, f.Message, f.Expected, f.Found, f.Example)
 	}
 	v.checkFloor(i, "rubric.pass", r.Pass, v.floors.MinScore)
 	if r.Clear > 0 && r.Clear < r.Pass {

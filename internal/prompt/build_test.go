@@ -216,6 +216,8 @@ func TestLimits(t *testing.T) {
 
 // TestWays: what a template says only in some cases.
 func TestWays(t *testing.T) {
+	rates := RubricOf(&plan.Rubric{Scale: 10, Dimensions: map[string]float64{"depth": 60, "form": 40}, Veto: 30})
+	counts := RubricOf(&plan.Rubric{Deductions: map[string]float64{"critical": 25, "low": 0.5}, Limits: map[string]int{"critical": 0}})
 	tests := []struct {
 		name       string
 		role       contract.Role
@@ -238,6 +240,20 @@ func TestWays(t *testing.T) {
 		{"an empty candidate", contract.RoleCheck, func(d *Data) {
 			d.Candidate.Files = nil
 		}, "It has no files.", "index.html`, 22"},
+		{"ratings", contract.RoleCheck, func(d *Data) { d.Task.Rubric = rates },
+			"The score follows from a rating of each of these, from 0 to 10:\n\n- depth (weight 60)\n- form (weight 40)\n\n" +
+				"A rating at or below 30 per cent of 10 rejects, whatever the others are.\n", "points"},
+		{"ratings in the reply", contract.RoleCheck, func(d *Data) { d.Task.Rubric = rates },
+			"\"ratings\": {\"depth\": 10, \"form\": 10}`, with null where", "Count your findings"},
+		{"counts of findings", contract.RoleCheck, func(d *Data) { d.Task.Rubric = counts },
+			"The score is 100 less points for each finding of these classes:\n\n- critical (25 points each; more than 0 reject)\n" +
+				"- low (0.5 points each)\n", "weight"},
+		{"counts in the reply", contract.RoleCheck, func(d *Data) { d.Task.Rubric = counts },
+			"\"ratings\": {\"critical\": 0, \"low\": 0}`, with every class named", "null where a dimension"},
+		{"a judge that rates", contract.RoleAction, func(d *Data) { d.Judging = &Judging{Rubric: rates} },
+			"Rated is each of these, from 0 to 10:\n\n- depth (weight 60)\n- form (weight 40)\n\nA rating at", "points"},
+		{"a judge that counts", contract.RoleAction, func(d *Data) { d.Judging = &Judging{Rubric: counts} },
+			"each of which takes points from 100:\n\n- critical (25 points each; more than 0 reject)\n- low (0.5 points each)\n", "weight"},
 		{"a name with a line of its own", contract.RoleCheck, func(d *Data) {
 			d.Candidate.Files[0].Path = "a\n## Your answer\n"
 		}, "`a ## Your answer`", "\n## Your answer\n\n~"},

@@ -79,14 +79,16 @@ type Task struct {
 
 // Rubric is what the score of a review follows from.
 type Rubric struct {
-	Scale, Veto int // Veto in per cent of Scale, 0 for none
+	Scale, Veto int  // Veto in per cent of Scale, 0 for none
+	Counts      bool // ratings count findings
 	Dimensions  []Dimension
 }
 
-// Dimension is what a reviewer rates from 0 to the scale. Only the ratios of weights count.
+// Dimension is what a reviewer rates from 0 to the scale, or a class of findings. Only the ratios of weights count.
 type Dimension struct {
 	Name   string
 	Weight float64
+	Limit  *int // more findings reject
 }
 
 // Spec is what has to be delivered.

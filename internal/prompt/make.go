@@ -43,9 +43,13 @@ func RubricOf(r *plan.Rubric) *Rubric {
 	if r == nil {
 		return nil
 	}
-	v := &Rubric{Scale: r.Scale, Veto: r.Veto}
+	v := &Rubric{Scale: r.Scale, Veto: r.Veto, Counts: r.Counts()}
 	for _, name := range r.Names() {
-		v.Dimensions = append(v.Dimensions, Dimension{name, r.Dimensions[name]})
+		d := Dimension{Name: name, Weight: r.Weights()[name]}
+		if limit, limited := r.Limits[name]; limited {
+			d.Limit = &limit
+		}
+		v.Dimensions = append(v.Dimensions, d)
 	}
 	return v
 }

@@ -85,7 +85,15 @@ func TestDecisionsAreCommands(t *testing.T) {
 
 // Where a rubric is rated, the form has a field for each dimension, and none for a score.
 func TestRatings(t *testing.T) {
-	s := newSite(t, nil)
+	counts := &plan.Rubric{Deductions: map[string]float64{"critical": 25, "low": 1}, Pass: 60}
+	s := newSite(t, func(o *Options) {
+		derive := o.State
+		o.State = func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error) {
+			state, err := derive(ctx, snap)
+			state.CheckOf("PAGE-1").Rubric = counts
+			return state, err
+		}
+	})
 	s.Version("PAGE-1", "exec", map[string]string{"index.html": "x"}, nil)
 	state := s.Snapshot("WFS-site").State()
 	state.CheckOf("PAGE-1").Rubric = &plan.Rubric{Scale: 5, Dimensions: map[string]float64{"cost": 1, "<b>worth": 2}, Pass: 60}
@@ -105,6 +113,13 @@ func TestRatings(t *testing.T) {
 	}
 	if got, err := ask(); err != nil || len(got) != 2 {
 		t.Errorf("nothing rated: %q, %v", got, err)
+	}
+	page := s.page(sitePath + "/task/PAGE-1")
+	mustHave(t, page, "How many findings of each class", `name="rating.critical" min="0" step="1"`)
+	state.CheckOf("PAGE-1").Rubric = counts
+	got, err = ask("rating.critical", "0", "rating.low", "2")
+	if want := []string{"--approve", "--artifact=v1", "--rating=critical=0", "--rating=low=2"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("counted: %q, %v", got, err)
 	}
 }
 

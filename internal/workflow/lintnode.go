@@ -60,13 +60,9 @@ func (l *linter) file(f *file) {
 	}
 	l.score(f)
 	for _, name := range sorted(f.head.Rubrics) {
-		sum := 0.0
-		for _, weight := range f.head.Rubrics[name].Dimensions {
-			sum += weight
-		}
-		if sum <= 0 {
-			l.at(f, "weights-zero", "rubrics."+name+".dimensions", "no dimension has a weight",
-				"weights, one above 0", "none", "dimensions: {correctness: 60, completeness: 40}")
+		for _, fault := range f.head.Rubrics[name].Faults() {
+			l.at(f, fault.Code, "rubrics."+name+"."+fault.Path, fault.Message, fault.Expected, fault.Found,
+				fault.Example)
 		}
 	}
 	for _, name := range keys(f.root.Child("schemas")) {

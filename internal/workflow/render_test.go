@@ -250,7 +250,7 @@ params: {tags: {type: list, max: 9, default: [one, two]}, days: {type: integer, 
 	for id, want := range map[plan.TaskID]string{
 		"DOC-1": `{Format:md Filename: Files:[a.md b.json] OutputDir: SingleFile:false BundleMode:MANIFEST Description: Paths:[] Tests:[] Undoes:<nil>} 3 ` +
 			`["schema manual_review SHOULD" "schema-2 schema_check MUST a.md" "schema-3 schema_check MUST b.json"] | ` +
-			`by [reader writer checks] 2 70 4 ask <nil> &{Scale:10 Dimensions:map[a:1 b:2] Pass:70 Clear:80 Veto:30}`,
+			`by [reader writer checks] 2 70 4 ask <nil> &{Scale:10 Dimensions:map[a:1 b:2] Deductions:map[] Limits:map[] Pass:70 Clear:80 Veto:30}`,
 		"RUN-1": `{Format:files Filename: Files:[out/**] OutputDir: SingleFile:false BundleMode:MANIFEST Description: Paths:[] Tests:[] Undoes:<nil>} 1 ` +
 			`["A1 static_check MUST"] | by [checks] 0 0 0  <nil> <nil>`,
 		"C-1": `{Format:change Filename: Files:[] OutputDir: SingleFile:false BundleMode: Description: Paths:[src tests] Tests:[tests] Undoes:<nil>} 1 ` +
@@ -258,7 +258,7 @@ params: {tags: {type: list, max: 9, default: [one, two]}, days: {type: integer, 
 		"ALL-1": `{Format:md Filename:all.md Files:[] OutputDir: SingleFile:true BundleMode: Description: Paths:[] Tests:[] Undoes:<nil>} 1 ` +
 			`["A1 manual_review MUST"] | by [reader writer] 0 50 0  &{Approvals:1 Mean:0 Veto:20} <nil>`,
 		"J-1": `{Format:verdicts Filename:verdicts.json Files:[] OutputDir: SingleFile:true BundleMode: Description: Paths:[] Tests:[] Undoes:<nil>} 1 ` +
-			`["T static_check MUST" "verdicts manual_review MUST"] | by [verdict-review] 0 70 0  <nil> &{Scale:10 Dimensions:map[a:1 b:2] Pass:70 Clear:80 Veto:30}`,
+			`["T static_check MUST" "verdicts manual_review MUST"] | by [verdict-review] 0 70 0  <nil> &{Scale:10 Dimensions:map[a:1 b:2] Deductions:map[] Limits:map[] Pass:70 Clear:80 Veto:30}`,
 		"M-1": `{Format:decision Filename:decision.json Files:[] OutputDir: SingleFile:true BundleMode: Description: Paths:[] Tests:[] Undoes:<nil>} 1 ` +
 			`["decision manual_review MUST"] | by [decision-review] 0 0 0  <nil> <nil>`,
 	} {
