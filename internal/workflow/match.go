@@ -184,6 +184,12 @@ func (x *expander) named1(n *node, from *inst, name, field string, ofItem bool) 
 	prefix, wild := strings.CutSuffix(name, "*")
 	if !wild {
 		if i := x.ids[plan.TaskID(name)]; i != nil && i.node != nil {
+			for g := i.parent; g != nil && x.mode == sample; g = g.parent {
+				if g.loop != nil && g.loop.of && (g.container || !g.ownName()) && from.node != nil && !from.inside(g) {
+					x.find(n, "unknown-name", field, "names a task that is not there yet", "the group around it: "+
+						string(g.id), name, string(g.id))
+				}
+			}
 			return []*inst{i}
 		}
 	}
