@@ -19,6 +19,9 @@ var workflowAgent string
 //go:embed workflow_git.sh
 var workflowGit string
 
+//go:embed constructs.yaml
+var constructs []byte
+
 // Workflow is a plan that one of the program's workflows made, with a script for each role, at the point from where on
 // no person is needed.
 type Workflow struct {
@@ -45,6 +48,7 @@ var (
 		"lifecycle":  {[]string{"pipeline=impl-only"}, "planner executor tester reviewer", approveScheme, nil},
 		"spec":       {[]string{"rounds=2"}, "analyst writer product technical coverage gatekeeper", nil, nil},
 		"blackboard": {nil, "main test dev review", approveScheme, []string{"--orchestrator", "policy"}},
+		"constructs": {nil, "maker architect judge", [][]string{{"run"}, {"answer", "SIZE-1", "large"}}, nil},
 	}
 )
 
@@ -63,6 +67,12 @@ func (l *Lab) NewWorkflow(ctx context.Context, name string) (*Workflow, error) {
 		return nil, err
 	}
 	plan := []string{"plan", "--workflow", name, "chaos"}
+	if name == "constructs" { // it is none of the program's
+		plan[2] = w.Dir + "-constructs.yaml"
+		if err := os.WriteFile(plan[2], constructs, 0o666); err != nil {
+			return nil, err
+		}
+	}
 	for _, set := range f.set {
 		plan = append(plan, "--set", set)
 	}

@@ -23,6 +23,10 @@ judge() {
 	done
 	say verdicts.json '{"schema_version": 1, "mode": "milestone", "verdicts": ['"$list"'], "summary": "judged"}'
 }
+if test "$WF_ROLE" = consult; then
+	echo '{"schema_version": 1, "result_type": "ANSWER", "text": "Three."}'
+	exit
+fi
 if test "$WF_ROLE" != action; then
 	case $WF_TASK in IDEA-*) id=C1 ;; SYNTH-*) id=S1 ;; BRIEF-*) id=B1 ;; ARCH-*) id=D1 ;; *) id= ;; esac
 	verdict=APPROVED pass=true
@@ -71,6 +75,16 @@ blackboard.TEST-*) mkdir -p tests && echo "test -s src/part-${WF_TASK#TEST-}" > 
 blackboard.DEV-*)
 	mkdir -p src
 	for t in tests/*.sh; do t=${t#tests/}; echo $try > "src/part-${t%.sh}"; done ;;
+constructs.LIST-1)
+	case $prompt in
+	*Three.*) echo '{"parts": [{"name": "a", "after": []}, {"name": "b", "after": []}, {"name": "c", "after": [2]},
+		{"name": "d", "after": [1, 2]}]}' > "$WF_OUT/parts.json" ;;
+	*)
+		echo '{"schema_version": 1, "result_type": "NEEDS_INPUT", "needs": [{"name": "parts", "kind": "text",
+			"question": "How many parts?", "to": "architect"}]}'
+		exit ;;
+	esac ;;
+constructs.JUDGE-1) judge '"ratings": {"critical": 0, "low": 1}, ' ;;
 *) judge ;;
 esac
 echo '{"schema_version": 1, "result_type": "ARTIFACT", "summary": "Made."}'
