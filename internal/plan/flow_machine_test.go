@@ -460,6 +460,9 @@ func (f *flowTeam) begin(s *State, t *TaskState) {
 	for _, goal := range f.plan.Tasks {
 		busy := map[TaskID]bool{}
 		for _, w := range f.doing {
+			if s.Tasks[w.id].Status == StatusDone {
+				continue // somebody else reviewed it meanwhile
+			}
 			for at := f.plan.Task(w.id); at != nil && !f.plan.Task(w.id).Planning(); at = f.plan.Task(at.ParentTaskID) {
 				if at == goal {
 					busy[w.id] = true
