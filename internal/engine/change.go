@@ -407,6 +407,9 @@ func (e *Engine) Start(ctx context.Context, id plan.ID, task, on plan.TaskID) (p
 	if err != nil {
 		return "", nil, err
 	}
+	if snap.Plan.Register {
+		return "", nil, registerError(id)
+	}
 	s := snap.State()
 	t, hint, stacks := s.Tasks[task], "git wf status", false
 	if waits := s.WaitsFor(t); len(waits) == 1 {

@@ -73,6 +73,9 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 	if err != nil {
 		return nil, err
 	}
+	if snap.Plan.Register {
+		return nil, registerError(id)
+	}
 	state := snap.State()
 	t := state.Tasks[sub.Task]
 	if t == nil || t.NodeType != plan.Action || t.DeliverableSpec == nil {

@@ -300,6 +300,9 @@ func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
 		return Wait{Text: "the plan is to be made", Command: "git wf plan --edit"}, true
 	case t.Planning():
 		return Wait{Text: "the plan was rejected", Command: "git wf plan --edit"}, true
+	case s.Plan.Register:
+		return Wait{Text: "another plan does it", Command: fmt.Sprintf(
+			"git wf plan --workflow NAME --set PARAM=%s:%s WHAT", s.Plan.PlanID, t.TaskID)}, true
 	case name == agent.NameManual:
 		w := Wait{Text: "a person does this task", Command: handIn(t.Task), Act: ActSubmit}
 		if t.Role != "" {
