@@ -79,6 +79,11 @@ func (r *ruling) checkHistory() {
 	if strings.TrimSpace(lines[0]) != head {
 		r.add("D10", "history_append", "does not begin with the heading of this decision", head, lines[0], head)
 	}
+	for _, l := range lines[1:] {
+		if strings.HasPrefix(strings.TrimSpace(l), "## ") {
+			r.add("D10", "history_append", "has a second heading, as if more was decided", "one heading", l, head)
+		}
+	}
 	for _, field := range []string{"next_agent:", "reason:", "dev_plan:"} {
 		if !hasLine(lines, field) {
 			r.add("D10", "history_append", "lacks a line of its own", "a line that begins with "+field,

@@ -98,6 +98,11 @@ func TestFindings(t *testing.T) {
 		"above the limit":     {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 2, "low": 0`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "the ratings reject: more findings than the limit: high"},
 		"a class left out":    {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 0`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "low has no rating"},
 		"no count":            {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 0, "low": null`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "low: a rating is the number of findings"},
+		"less than nothing":   {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 0, "low": -5`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "low: a rating is the number of findings"},
+		"too many to count":   {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 0, "low": 1e300`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "low: a rating is the number of findings"},
+		"half a finding":      {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 0, "low": 0.5`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "low: a rating is the number of findings"},
+		"a class of its own":  {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"high": 0, "low": 0, "nice": 9`), rated("DEV-1", "APPROVED", `"high": 0, "low": 0`)), rubric: counts, want: "nice"},
+		"itself":              {text: verdictsOf("milestone", test, dev, one("REVIEW-1", "v1", "APPROVED", "")), want: "REVIEW-1: REVIEW-1 does not judge it"},
 		"off the scale":       {text: verdictsOf("milestone", rated("TEST-1", "APPROVED", `"depth": 11, "form": 2`), rated("DEV-1", "APPROVED", `"depth": 9, "form": 9`)), rubric: rubric, want: "from 0 to 10"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -117,7 +117,8 @@ func TestParseConsult(t *testing.T) {
 	want = wants(RoleConsult)
 	want.Question = plan.Question{Kind: plan.AskChoice, Options: []plan.Option{{OptionID: "small"}, {OptionID: "large"}}}
 	for reply, ok := range map[string]bool{`"option_id":"small"`: true, `"option_id":"small","text":"It will do."`: true,
-		`"option_id":"stop"`: false, `"text":"small"`: false, `"option_id":"Small"`: false} {
+		`"option_id":"stop"`: false, `"text":"small"`: false, `"option_id":"Small"`: false,
+		`"option_id":"small\n"`: false, ``: false} {
 		got, err := Parse(want, []byte(`{"schema_version":1,"result_type":"ANSWER",`+reply+`}`))
 		if (err == nil) != ok || ok && got.Answer.OptionID != "small" {
 			t.Errorf("%s: %+v, %v", reply, got.Answer, err)
