@@ -47,10 +47,11 @@ func (e *Engine) amends(s *plan.State, made plan.Artifact) func([]byte) plan.Fin
 		if err != nil {
 			return broken(err)
 		}
-		if fs := next.Amended(whole); len(fs) > 0 || made.Session == "" {
-			return plandoc.Locate(planFile, text, fs)
+		if made.Session == "" {
+			return plandoc.Locate(planFile, text, next.Amended(whole))
 		}
-		return whole.Loosens(s.Plan)
+		asked := candidate{name: planFile, data: text, whole: whole}
+		return append(asked.forbidden(next, made.Agent), whole.ChecksAlone(s.Plan)...)
 	}
 }
 

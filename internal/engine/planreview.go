@@ -151,11 +151,20 @@ func (c candidate) forbidden(s *plan.State, by string) plan.Findings {
 	if by == plan.AgentOutline { // it reads by rule what somebody has written
 		return fs
 	}
+	if c.whole.Register && !s.Plan.Register {
+		fs = append(fs, plan.Finding{Code: "loosens", Path: "register", Expected: "none", Found: "true",
+			Message: "an agent's plan can't be a register: nobody would do what was asked for"})
+	}
 	before := s.Plan.Index()
 	for i, t := range c.whole.Tasks {
 		old := before.Task(t.TaskID)
 		if old == nil {
 			old = &plan.Task{}
+		}
+		if d, was := t.Decides, old.Decides; d != nil && was != nil && d.Max > was.Max {
+			fs = append(fs, plan.Finding{Code: "loosens", Path: fmt.Sprintf("tasks[%d].decides.max", i),
+				TaskID: t.TaskID, Message: "an agent's plan can't set this limit wider than it is",
+				Expected: fmt.Sprintf("at most %d", was.Max), Found: fmt.Sprint(d.Max)})
 		}
 		if t.Closes != old.Closes || t.DoneElsewhere != "" && old.DoneElsewhere == "" ||
 			t.Meta["imported"] != nil && old.Meta["imported"] == nil {
