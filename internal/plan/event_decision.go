@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -254,7 +255,7 @@ func (s *State) Orderable(by, id TaskID, mode string, answered []int) string {
 		func(n int) bool { return slices.Contains(answered, n) })
 	asked := t.Status == StatusWaitingInput && len(answered) > 0 && len(open) == 0
 	if t.Status != StatusPending && t.Status != StatusToBeModified && !asked {
-		return fmt.Sprintf("is %s: %s", t.Status, s.Reason(t))
+		return strings.TrimSuffix(fmt.Sprintf("is %s: %s", t.Status, s.Reason(t)), ": ")
 	}
 	for _, d := range t.DependsOn {
 		if f.awaits(d, mode).open {
