@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -143,7 +142,7 @@ func (e *env) exampleOf(c *cli.Context, store *gitstore.Store, w *workflow.Workf
 		if _, given := set[p.Name]; given || p.Default != nil || suggested[p.Name] != nil {
 			continue
 		}
-		set[p.Name] = exampleValue(p)
+		set[p.Name] = p.Sample()
 	}
 	in, err := w.Inputs(sentence, facts, set)
 	if err != nil {
@@ -155,19 +154,6 @@ func (e *env) exampleOf(c *cli.Context, store *gitstore.Store, w *workflow.Workf
 	}
 	m.draft.Plan, err = plandoc.Parse(w.Name()+".yaml", m.rendering.Text)
 	return m, err
-}
-
-// exampleValue is a value for a param that has no default.
-func exampleValue(p workflow.Param) string {
-	switch {
-	case len(p.Options) > 0:
-		return p.Options[0]
-	case p.Type == "integer":
-		return strconv.Itoa(max(p.Max, 1))
-	case p.Type == "boolean":
-		return "true"
-	}
-	return "example"
 }
 
 // firstState is the state of the plan when it has just begun, with the tasks that fill GOALs later.

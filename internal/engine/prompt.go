@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/estimate"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
@@ -136,6 +137,19 @@ func (e *Engine) promptData(w *workDir) prompt.Data {
 	return d
 }
 
+// dropped says what a task would have got of those that were dropped, and why each was.
+func (e *Engine) dropped(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (all []string, err error) {
+	for _, id := range snap.State().Dropped(t.TaskID) {
+		marks := snap.Records.Of(id).Marks
+		mark, err := e.documents(ctx, snap, id).Mark(marks[len(marks)-1])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, plain.Line(fmt.Sprintf("%s, %s: %s", id, snap.Plan.Task(id).Title, mark.Reason)))
+	}
+	return all, nil
+}
+
 // attemptData is what the prompt of an attempt holds in addition.
 func (e *Engine) attemptData(ctx context.Context, w *workDir) (prompt.Data, error) {
 	d, snap, t := e.promptData(w), w.snap, w.task
@@ -150,6 +164,9 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir) (prompt.Data, erro
 		d.Conflicts, d.NotLanded = w.change.conflicts, w.change.refused
 	}
 	var err error
+	if d.Dropped, err = e.dropped(ctx, snap, t); err != nil {
+		return d, err
+	}
 	if d.Answers, err = e.answers(ctx, snap, t); err != nil {
 		return d, err
 	}

@@ -167,7 +167,7 @@ func (e *Engine) drop(ctx context.Context, id plan.ID, t *plan.TaskState) error 
 	want := plan.Claim{Task: t.TaskID, Agent: plan.AgentWorkflow}
 	return e.underClaim(ctx, id, want, due, func(h *hold) error {
 		d := plan.Decision{By: plan.AgentWorkflow, CreatedAt: plan.Second(e.Now()),
-			Reason: fmt.Sprintf("%s was rejected, and no round is left", plan.VersionID(h.task.Active))}
+			Reason: fmt.Sprintf("%s %s was rejected, and no round is left", t.TaskID, plan.VersionID(h.task.Active))}
 		ev := plan.Abandon{Task: t.TaskID, Drops: true, Author: AgentActor(plan.AgentWorkflow), Decision: d}
 		return e.record(ctx, id, t.TaskID, ev, h, nil, what)
 	})

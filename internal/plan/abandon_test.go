@@ -168,6 +168,14 @@ func TestDropNeeds(t *testing.T) {
 		{"a judge judges the others", "B-1", func(p *Plan) {
 			p.Task("B-2").DependsOn, p.Task("B-2").Judges = []TaskID{"B-1", "A-3"}, &Judges{Tasks: []TaskID{"B-1", "A-3"}}
 		}, "B-1 GOAL-2", true},
+		{"a change that it alone builds on", "B-1", func(p *Plan) {
+			p.Task("B-1").DependsOn, p.Task("A-3").DeliverableSpec = []TaskID{"A-3"}, &DeliverableSpec{Format: formatChange}
+			p.Task("B-2").DependsOn = []TaskID{"GOAL-2", "A-2"}
+		}, "B-1 A-3 GOAL-2", true},
+		{"a change that others build on", "B-1", func(p *Plan) {
+			p.Task("B-1").DependsOn, p.Task("A-3").DeliverableSpec = []TaskID{"A-3"}, &DeliverableSpec{Format: formatChange}
+			p.Task("B-2").DependsOn = []TaskID{"GOAL-2", "A-3"}
+		}, "B-1 GOAL-2", true},
 		{"one of several that are delivered", "B-1", func(p *Plan) {
 			p.Tasks[0].FinalDeliverableSpec = &FinalDeliverableSpec{Mode: PassThrough, IncludeChildren: []TaskID{"B-1", "A-3"}}
 		}, "B-1 GOAL-2 B-2", true},

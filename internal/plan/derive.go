@@ -265,7 +265,9 @@ func (s *State) deriveAction(t *TaskState) {
 	limit := s.shape.limits.MaxAttempts
 	switch c, isClaimed := s.claims[t.TaskID]; {
 	case r.Abandoned():
-		t.Status = StatusAbandoned
+		if t.Status = StatusAbandoned; r.dropped() {
+			t.reason = "dropped: no round was left"
+		}
 	case t.DoneElsewhere != "":
 		t.Status, t.reason = StatusDoneElsewhere, "was "+plain.Quote(t.DoneElsewhere)+" where the plan is from"
 	case r.closed():
@@ -380,7 +382,9 @@ func (s *State) deriveGoal(t *TaskState) {
 	}
 	switch {
 	case isDone:
-		t.Status = StatusDone
+		if t.Status = StatusDone; t.tally.leaves == 0 {
+			t.reason = "without a task"
+		}
 		return
 	case t.tally.leaves == 0 && fill == "" && s.shape.elsewhere[t.TaskID]:
 		t.Status = StatusDoneElsewhere

@@ -73,7 +73,7 @@ func (e Abandon) Apply(s *State) (Change, error) {
 }
 
 // dropsWith lists the tasks that are dropped with a task: itself, those that have nothing left to build on, or to
-// judge, and the GOALs that have nothing left below them.
+// judge, the changes that nothing left builds on, and the GOALs that have nothing left below them.
 func (s *State) dropsWith(t *TaskState) []TaskID {
 	goes, gone := []TaskID{t.TaskID}, map[TaskID]bool{t.TaskID: true}
 	allGone := func(ids []TaskID) bool {
@@ -82,9 +82,11 @@ func (s *State) dropsWith(t *TaskState) []TaskID {
 	for n := 0; n < len(goes); {
 		n = len(goes)
 		for _, other := range s.order {
+			if gone[other.TaskID] || other.Status.gone() || other.Decides != nil || s.shape.grafted[other.TaskID] {
+				continue
+			}
 			var of []TaskID
 			switch {
-			case gone[other.TaskID] || other.Status.gone() || other.Decides != nil || s.shape.grafted[other.TaskID]:
 			case other.NodeType == Goal && other.ParentTaskID != "" && s.fillOf(other.TaskID) == "":
 				of = s.Leaves(other.TaskID)
 			case other.Judges != nil:
@@ -92,12 +94,37 @@ func (s *State) dropsWith(t *TaskState) []TaskID {
 			case other.NodeType == Action:
 				of = s.Inputs(other.TaskID)
 			}
-			if allGone(of) {
+			if allGone(of) || other.Changes() && !s.drops(other.TaskID) && allGone(s.builders(other)) {
 				goes, gone[other.TaskID] = append(goes, other.TaskID), true
 			}
 		}
 	}
 	return goes
+}
+
+// drops reports whether the task's own rounds decide that it is dropped.
+func (s *State) drops(id TaskID) bool { return s.onExhausted(id) == onExhaustedDrop }
+
+// builders are the tasks that depend on a change for more than an order, but for those that judge or plan. What only
+// they need, such as a test of what was to be made, does not land without them.
+func (s *State) builders(t *TaskState) (ids []TaskID) {
+	for _, id := range s.shape.dependants[t.TaskID] {
+		d := s.Tasks[id]
+		if d.Judges == nil && !d.Planning() && !slices.Contains(d.OrderOnly, t.TaskID) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Dropped are the tasks that a task depends on and that were dropped.
+func (s *State) Dropped(id TaskID) []TaskID {
+	var all []TaskID
+	seen := map[TaskID]bool{}
+	for _, d := range s.Tasks[id].DependsOn {
+		all = s.leaves(d, true, all, seen)
+	}
+	return slices.DeleteFunc(all, func(d TaskID) bool { return !s.Records.Of(d).dropped() })
 }
 
 // ToDrop are the tasks that are to be dropped, in plan order. One that something else names is for a person.

@@ -28,6 +28,7 @@ type Data struct {
 	Conflicts []string
 	NotLanded []string // why an approved version of a change did not land, which is to be made again
 	Outdated  []string // inputs that have changed since the version that is to be made again
+	Dropped   []string // what it would have got and was dropped, and why
 	Notes     []Note   // oldest first
 	Order     *Order   // of a task that decides; nil for none
 	Board     *Board   // what a task that decides is shown; nil for others

@@ -85,6 +85,7 @@ func problems(all []schema.Problem) []string {
 			detail = fmt.Sprint(p.Len)
 		case schema.Minimum, schema.Maximum, schema.Above:
 			detail = schema.Rat(p.Got).String()
+		case schema.Unique: // theirs has the numbers of the first two that are equal
 		default:
 			detail = encode(p.Got)
 		}
@@ -164,7 +165,7 @@ func TestAgainstSanthosh(t *testing.T) {
 	}
 	for _, k := range []schema.Keyword{
 		schema.Type, schema.Const, schema.Enum, schema.Required, schema.Additional, schema.MinItems, schema.MaxItems,
-		schema.MinLength, schema.MaxLength, schema.Pattern, schema.Minimum, schema.Above, schema.Maximum,
+		schema.MinLength, schema.MaxLength, schema.Pattern, schema.Minimum, schema.Above, schema.Maximum, schema.Unique,
 	} {
 		if refused[k] < 10 {
 			t.Errorf("only %d documents were wrong in %s", refused[k], k)

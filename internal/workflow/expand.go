@@ -53,9 +53,11 @@ type expander struct {
 	reads []read         // lists in approved files that loops read
 	later []later
 	fills []Fill
-	ask   string
-	tasks int
-	fs    plan.Findings
+
+	widened []widening // for lint
+	ask     string
+	tasks   int
+	fs      plan.Findings
 }
 
 // read is a loop that reads a list of a task's approved file.

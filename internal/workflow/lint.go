@@ -143,9 +143,7 @@ func (p Param) values() []any {
 			all = append(all, int64(max(p.Max, 1)))
 		}
 	case typeItems:
-		all = []any{example(itemForm(), 0, 0)}
-		all[0].(map[string]any)["plan"], all[0].(map[string]any)["id"] = "WFS-issues", "ISSUE-1"
-		return []any{all}
+		return []any{p.sampleItems()}
 	case typeList:
 		options := p.Options
 		if list, ok := p.Default.([]any); ok && len(list) > 0 && len(options) == 0 {
@@ -173,6 +171,11 @@ func (p Param) values() []any {
 func (l *linter) renderings(in *Inputs) {
 	first := l.w.expand(in, asFar, nil)
 	l.judge(first, true)
+	for _, j := range first.widened {
+		l.node(j.judge, "judges-others", "judges.tasks", "judges all of "+string(j.goal.id)+", also what is no "+j.name,
+			"what is judged in a group of its own, or the whole group", plain.Quote(j.other.id),
+			"tasks: ["+string(j.goal.id)+"]")
+	}
 	l.outcomes(first)
 	whole := l.w.expand(in, sample, nil)
 	p := l.judge(whole, false)

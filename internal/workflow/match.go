@@ -218,6 +218,9 @@ func (x *expander) named1(n *node, from *inst, name, field string, ofItem bool) 
 					"the group around it: "+string(l.goal.id), name, string(l.goal.id))
 			case !from.inside(l.goal) && !slices.Contains(found, l.goal):
 				found = append(found, l.goal)
+				if other := l.other(prefix); other != nil && field == "judges.tasks" {
+					x.widened = append(x.widened, widening{n, name, l.goal, other})
+				}
 			}
 		})
 	}
@@ -233,6 +236,25 @@ func (x *expander) named1(n *node, from *inst, name, field string, ofItem bool) 
 	return slices.DeleteFunc(found, func(i *inst) bool {
 		return slices.ContainsFunc(found, func(goal *inst) bool { return i.inside(goal) })
 	})
+}
+
+// widening is a judge of X-* that gets a whole GOAL, in which another task will be, too.
+type widening struct {
+	judge *node
+	name  string
+	goal  *inst
+	other *node
+}
+
+// other is a task that a fill brings and whose id does not begin with a prefix, nil if there is none.
+func (l later) other(prefix string) (other *node) {
+	walk(l.nodes, func(m *node) {
+		if m.id != "" && !m.group() && m.raw.Child("judges") == nil && m.raw.Child("decides") == nil &&
+			!canBe(shape(m.id, l.env), prefix, true) {
+			other = m
+		}
+	})
+	return other
 }
 
 // nearest is the id that a misspelt one most likely means, "" if none is near.

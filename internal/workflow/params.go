@@ -310,6 +310,33 @@ func (p Param) example() string {
 	return "TEXT"
 }
 
+// Sample is a text that Parse takes, of a param that has no default.
+func (p Param) Sample() string {
+	switch {
+	case p.TakesItems():
+		text, _ := json.Marshal(p.sampleItems()) // of plain values
+		return string(text)
+	case len(p.Options) > 0:
+		return p.Options[0]
+	case p.Type == typeInteger:
+		return strconv.Itoa(max(p.Max, 1))
+	case p.Type == typeBoolean:
+		return "true"
+	}
+	return "example"
+}
+
+// sampleItems are as many tasks of a register as the param takes.
+func (p Param) sampleItems() []any {
+	all := make([]any, min(max(p.Max, 1), MaxTasks))
+	for i := range all {
+		item, _ := example(itemForm(), i, 0).(map[string]any)
+		item["plan"], item["id"] = "WFS-issues", fmt.Sprintf("ISSUE-%d", i+1)
+		all[i] = item
+	}
+	return all
+}
+
 // Inputs settles the params: what the user set, by name, wins over what the score suggests, and that over defaults. It
 // fails with plan.Findings, all at once: a value that a param can't have, a name that no param has, a param without a
 // value. Names that nothing was given for may be asked for: see Missing.

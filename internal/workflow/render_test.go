@@ -152,6 +152,14 @@ func TestRender(t *testing.T) {
 			"  - " + list + "\n  - {group: G-1, title: G, when: {of: LIST-1, file: list.json, where: {parts: {count: {lane: b}, at_least: 1}}}, tasks: [" +
 				doc("A-1", "") + "]}\n  - " + doc("B-1", `, needs: ["A-*"]`),
 			nil, "", "LIST-1\nG-1\nB-1 needs G-1\n"},
+		{"every count of a list holds", listSchema,
+			"  - " + list + "\n  - {group: G-1, title: G, when: {of: LIST-1, file: list.json, where: {parts: [{count: {lane: a}, at_least: 1}, {count: {lane: b}, at_most: 0}]}}, tasks: [" +
+				doc("A-1", "") + "]}",
+			nil, `{"parts": [{"lane": "a"}, {"lane": "b"}]}`, ""},
+		{"or the group stays empty", listSchema,
+			"  - " + list + "\n  - {group: G-1, title: G, when: {of: LIST-1, file: list.json, where: {parts: [{count: {lane: a}, at_least: 1}, {count: {lane: b}, at_most: 1}]}}, tasks: [" +
+				doc("A-1", "") + "]}",
+			nil, `{"parts": [{"lane": "a"}, {"lane": "b"}]}`, "A-1\n"},
 		{"it brings its tasks where the file meets the condition", listSchema,
 			"  - " + list + "\n  - {group: G-1, title: G, when: {of: LIST-1, file: list.json, where: {parts: {count: {lane: b}, at_least: 1}}}, tasks: [" +
 				doc("A-1", ", needs: [LIST-1]") + "]}",
