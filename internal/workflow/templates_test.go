@@ -60,8 +60,10 @@ var contents = map[string]string{
 	"task-breakdown.json": `{"tasks": [
 		{"title": "Read less", "detail": "read the index alone at the start", "files": ["src/read.go"]},
 		{"title": "Ask later", "detail": "ask for the plan's state when it is shown", "files": ["src/ask.go", "src/show/**"]}]}`,
-	"outline.yaml": "chapters:\n- {title: Install, kind: guide, sections: [a, b]}\n- {title: Commands, kind: reference, sections: [c]}\n- {title: Use, kind: guide, sections: [d]}\n",
-	"gaps.json":    `{"open": 2}`,
+	"outline.yaml":  "chapters:\n- {title: Install, kind: guide, sections: [a, b]}\n- {title: Commands, kind: reference, sections: [c]}\n- {title: Use, kind: guide, sections: [d]}\n",
+	"gaps.json":     `{"open": 2}`,
+	"strategy.json": `{"factors": [{"level": "high"}, {"level": "high"}, {"level": "low"}, {"level": "low"}, {"level": "medium"}]}`,
+	"mode.json":     `{"mode": "progressive"}`,
 	"queue.json": `{"debts": [{"id": "D-001", "impact": 5, "effort": 2, "score": 20, "dimension": "test_gaps", "title": "No test of the index",
 			"evidence": "index.go:7 broke twice", "change": "test what an empty index gives", "files": ["src/index_test.go"]},
 		{"id": "D-002", "impact": 1, "effort": 5, "score": 1, "dimension": "maintainability", "title": "A long name", "evidence": "a.go:1",
