@@ -71,6 +71,7 @@ var contents = map[string]string{
 	"reflection.json": `{"outcome": "improved", "done": ["D-001"], "skipped": [], "learnings": [], "debts": [{"id": "D-003", "score": 9}]}`,
 	"triage.json": `{"state": "bad", "findings": [{"title": "Crash", "severity": "high"}, {"title": "Slip", "severity": "low"},
 		{"title": "Leak", "severity": "low", "after": [1, 2]}]}`,
+	"order.json": `{"queue": [{"solution": 1, "files": ["src/read.go"], "after": []}], "conflicts": []}`,
 	"retro.json": `{"velocity": 2, "what_worked": [], "what_failed": [], "next": "another"}`,
 	"plan.json": `{"tasks": [
 		{"title": "Store", "change": "keep what was read last time", "lane": "backend", "files": ["src/store.go"]},
