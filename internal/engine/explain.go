@@ -69,7 +69,7 @@ func Explain(s *plan.State, waits []Wait, claims []ClaimState) []Wait {
 	all := make([]Wait, 0, len(s.Plan.Tasks)/2)
 	for _, t := range s.Plan.Tasks {
 		ts := s.Tasks[t.TaskID]
-		if t.NodeType != plan.Action || ts.Status == plan.StatusAbandoned || ts.Status == plan.StatusDoneElsewhere ||
+		if t.NodeType != plan.Action || ts.Status.Gone() ||
 			ts.Status == plan.StatusDone && (!t.Planning() || s.Plan.Grafted(t.TaskID)) {
 			continue
 		}
@@ -205,7 +205,7 @@ func (x *explainer) find(id plan.TaskID) cause {
 		return cause{rank: inWork, Wait: Wait{Text: why}}
 	}
 	switch {
-	case t.Status == plan.StatusAbandoned, t.Status == plan.StatusDoneElsewhere:
+	case t.Status.Gone():
 		return fails("abandoned")
 	case t.Status == plan.StatusReadyToCheck && check != nil:
 		c := x.find(check.TaskID)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,8 +44,7 @@ func RegisterItems(ctx context.Context, store *gitstore.Store, register plan.ID,
 	for _, t := range snap.State().Children(snap.Plan.RootTaskID) {
 		s, by := snap.State().Tasks[t], does[t]
 		switch named := slices.Contains(names, string(t)); {
-		case s.NodeType != plan.Action || s.Planning() || s.Status == plan.StatusAbandoned ||
-			s.Status == plan.StatusDoneElsewhere || len(names) > 0 && !named:
+		case s.NodeType != plan.Action || s.Planning() || s.Status.Gone() || len(names) > 0 && !named:
 			continue
 		case named && by != "":
 			return nil, fault.Refused("git wf status --plan "+string(by), "%s of %s is in the plan %s already", t,
@@ -123,7 +123,7 @@ func (e *Engine) closeTasks(ctx context.Context, id plan.ID) error {
 			by[t.Closes] = fmt.Sprintf("%s %s %s", id, t.TaskID, plan.VersionID(st.Approved))
 		}
 	}
-	for closes, why := range by {
+	for _, closes := range slices.Sorted(maps.Keys(by)) {
 		register, task, _ := strings.Cut(closes, "/")
 		if open[closes] {
 			continue
@@ -136,7 +136,7 @@ func (e *Engine) closeTasks(ctx context.Context, id plan.ID) error {
 			return err
 		}
 		item := of.State().Tasks[plan.TaskID(task)]
-		if item == nil || item.Status == plan.StatusAbandoned || item.Status == plan.StatusDoneElsewhere {
+		if !of.Plan.Register || item == nil || item.Status.Gone() {
 			continue
 		}
 		person, err := e.Store.Person(ctx)
@@ -144,7 +144,7 @@ func (e *Engine) closeTasks(ctx context.Context, id plan.ID) error {
 			return err
 		}
 		ev := plan.Abandon{Task: item.TaskID, Closes: true, Author: person,
-			Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(e.Now()), Reason: why}}
+			Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(e.Now()), Reason: by[closes]}}
 		if _, err := e.append(ctx, of.ID, ev, nil, nil); err != nil {
 			return fmt.Errorf("close %s: %w", closes, err)
 		}

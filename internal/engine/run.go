@@ -47,7 +47,7 @@ type run struct {
 
 func (e *Engine) newRun(id plan.ID) *run {
 	return &run{
-		Engine: e, id: id, running: map[plan.TaskID]work{}, waited: map[plan.TaskID]bool{},
+		Engine: e, id: id, running: map[plan.TaskID]work{}, claims: plan.Claims{}, waited: map[plan.TaskID]bool{},
 		untrusted: map[plan.TaskID]int{},
 		undecided: map[plan.TaskID]plan.OID{}, outages: map[string]*outage{},
 		tried: map[plan.TaskID][]int{},

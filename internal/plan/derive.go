@@ -46,12 +46,12 @@ func (s Status) String() string {
 	return strings.ToLower(string(s))
 }
 
-// gone reports whether the task is no part of the plan's work: it was abandoned, or done elsewhere. Then it holds
+// Gone reports whether the task is no part of the plan's work: it was abandoned, or done elsewhere. Then it holds
 // nothing back, and is no input.
-func (s Status) gone() bool { return s == StatusAbandoned || s == StatusDoneElsewhere }
+func (s Status) Gone() bool { return s == StatusAbandoned || s == StatusDoneElsewhere }
 
 // open reports whether the tasks that depend on one of the status wait for it.
-func (s Status) open() bool { return s != StatusDone && !s.gone() }
+func (s Status) open() bool { return s != StatusDone && !s.Gone() }
 
 // blocked reports whether the task waits for somebody outside the engine.
 func (s Status) blocked() bool {
@@ -347,7 +347,7 @@ func (s *State) deriveCheck(t *TaskState) {
 	}
 	t.Active, t.Approved, t.Verdict = target.Active, target.Approved, target.Verdict
 	switch c, isClaimed := s.claims[t.TaskID]; {
-	case target.Status.gone():
+	case target.Status.Gone():
 		t.Status = target.Status
 	case isClaimed:
 		t.Status, t.reason = StatusInProgress, "in work: "+c.Agent
@@ -565,7 +565,7 @@ func (s *State) leaves(id TaskID, gone bool, found []TaskID, seen map[TaskID]boo
 	switch {
 	case t == nil:
 		return found
-	case t.NodeType == Action && (t.Planning() || t.Status.gone() && !gone):
+	case t.NodeType == Action && (t.Planning() || t.Status.Gone() && !gone):
 		return found
 	case t.NodeType == Action:
 		return append(found, id)
@@ -600,7 +600,7 @@ func (s *State) resolveGoals(list []TaskID) []TaskID {
 		switch dep := s.Tasks[d]; {
 		case dep == nil:
 			continue // in a plan that no rule has checked
-		case dep.NodeType != Goal && dep.Status.gone(): // it has made nothing that counts here
+		case dep.NodeType != Goal && dep.Status.Gone(): // it has made nothing that counts here
 			continue
 		case dep.NodeType == Goal:
 			leaves = s.Leaves(d)

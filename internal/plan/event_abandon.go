@@ -47,7 +47,7 @@ func (e Abandon) Apply(s *State) (Change, error) {
 			"git wf abandon " + string(t.ReviewTargetTaskID)}
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(e.Task, "is abandoned already")
-	case e.Closes && (!s.Plan.Register || t.NodeType != Action || t.Planning() || t.Status.gone()):
+	case e.Closes && (!s.Plan.Register || t.NodeType != Action || t.Planning() || t.Status.Gone()):
 		return Change{}, refuse(e.Task, "is no open task of a register")
 	case e.Closes:
 		return s.markTasks(e.Task, []TaskID{e.Task}, eventClosed, fmt.Sprintf("%s: closed by %s", e.Task,
@@ -82,7 +82,7 @@ func (s *State) dropsWith(t *TaskState) []TaskID {
 	for n := 0; n < len(goes); {
 		n = len(goes)
 		for _, other := range s.order {
-			if gone[other.TaskID] || other.Status.gone() || other.Decides != nil || s.shape.grafted[other.TaskID] {
+			if gone[other.TaskID] || other.Status.Gone() || other.Decides != nil || s.shape.grafted[other.TaskID] {
 				continue
 			}
 			var of []TaskID

@@ -345,7 +345,7 @@ func (f *flow) openWork(by *TaskState) []TaskID {
 	var open, others, stuck []TaskID
 	can := len(f.unverified(by)) == 0
 	for _, t := range f.order {
-		if t.NodeType != Action || t == by || t.Status.gone() || t.Status == StatusDone && !t.Planning() {
+		if t.NodeType != Action || t == by || t.Status.Gone() || t.Status == StatusDone && !t.Planning() {
 			continue
 		}
 		switch {
@@ -405,7 +405,7 @@ func (f *flow) judgedOf(j *Judges) []TaskID {
 	for _, id := range j.Tasks {
 		for _, leaf := range f.leavesOf(id) {
 			in := f.Tasks[leaf]
-			if in != nil && !seen[leaf] && !in.Status.gone() && in.Judges == nil && in.Decides == nil {
+			if in != nil && !seen[leaf] && !in.Status.Gone() && in.Judges == nil && in.Decides == nil {
 				seen[leaf] = true
 				ids = append(ids, leaf)
 			}
@@ -430,7 +430,7 @@ func (s *State) verdictBy(id TaskID, version int, judge TaskID) Verdict {
 func (f *flow) unverified(by *TaskState) []TaskID {
 	var open []TaskID
 	for _, t := range f.order {
-		isWork := t.NodeType == Action && t != by && !t.Status.gone()
+		isWork := t.NodeType == Action && t != by && !t.Status.Gone()
 		if isWork && (t.Planning() && !f.shape.grafted[t.TaskID] || !t.Planning() && !f.Verified(t.TaskID)) {
 			open = append(open, t.TaskID)
 		}

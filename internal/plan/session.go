@@ -138,7 +138,7 @@ type openWork struct {
 func (s *State) Open() []openWork {
 	var open []openWork
 	for _, t := range s.order {
-		if t.NodeType != Action || t.Status.gone() {
+		if t.NodeType != Action || t.Status.Gone() {
 			continue
 		}
 		w := openWork{Task: t.TaskID, Status: t.Status, Reason: s.Reason(t)}

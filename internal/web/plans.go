@@ -234,7 +234,7 @@ func foldedAtFirst(s *plan.State, many bool) (folded []string) {
 		if t == nil || t.NodeType != plan.Goal || id == s.Plan.RootTaskID {
 			continue
 		}
-		open := t.Status != plan.StatusDone && t.Status != plan.StatusAbandoned && t.Status != plan.StatusDoneElsewhere
+		open := t.Status != plan.StatusDone && !t.Status.Gone()
 		if open && many {
 			open = slices.ContainsFunc(s.Leaves(id), func(leaf plan.TaskID) bool {
 				switch graph.ClassOf(s.Tasks[leaf].Status) {
