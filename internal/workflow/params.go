@@ -298,32 +298,32 @@ func (p Param) example() string {
 	case p.Default != nil:
 		text, _ := asText(p.Default)
 		return strings.ReplaceAll(text, ", ", ",")
+	case p.TakesItems():
+		return "WFS-issues:ISSUE-1,ISSUE-2"
+	}
+	return p.first("TEXT")
+}
+
+// first is the first value of a param, as a text, or another text where any would do.
+func (p Param) first(text string) string {
+	switch {
 	case len(p.Options) > 0:
 		return p.Options[0]
 	case p.Type == typeInteger:
 		return strconv.Itoa(max(p.Max, 1))
 	case p.Type == typeBoolean:
 		return "true"
-	case p.Type == typeItems:
-		return "WFS-issues:ISSUE-1,ISSUE-2"
 	}
-	return "TEXT"
+	return text
 }
 
 // Sample is a text that Parse takes, of a param that has no default.
 func (p Param) Sample() string {
-	switch {
-	case p.TakesItems():
+	if p.TakesItems() {
 		text, _ := json.Marshal(p.sampleItems()) // of plain values
 		return string(text)
-	case len(p.Options) > 0:
-		return p.Options[0]
-	case p.Type == typeInteger:
-		return strconv.Itoa(max(p.Max, 1))
-	case p.Type == typeBoolean:
-		return "true"
 	}
-	return "example"
+	return p.first("example")
 }
 
 // sampleItems are as many tasks of a register as the param takes.
