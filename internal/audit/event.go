@@ -277,8 +277,8 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 			return a.mayHold(s, task, name)
 		}
 	case "marks":
-		if kind == "dropped" {
-			return a.mayDrop(s, c.path)
+		if kind == "dropped" || kind == "closed" {
+			return a.mayMark(s, kind, c.path)
 		}
 	case "checks":
 		_, v, _ := strings.Cut(strings.TrimSuffix(name, ".json"), "-")
@@ -292,13 +292,18 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 	return ""
 }
 
-// mayDrop says why a task can't be dropped; "" if its rounds are used up, or it has nothing else to build on.
-func (a *auditor) mayDrop(s *step, mark string) string {
+// mayMark says why a task can't be dropped, or closed; "" if its rounds are used up or it has nothing else to build on,
+// or it is an open one of a register.
+func (a *auditor) mayMark(s *step, kind, mark string) string {
 	snap, err := a.before(s)
 	if err != nil {
 		return plain.Line(err.Error())
 	}
-	made, err := plan.Abandon{Task: plan.TaskID(s.trailers["Wf-Task"]), Drops: true}.Apply(snap.State())
+	made, err := plan.Abandon{Task: plan.TaskID(s.trailers["Wf-Task"]), Drops: kind == "dropped",
+		Closes: kind == "closed"}.Apply(snap.State())
+	if err != nil && kind == "closed" {
+		return plain.Line(err.Error())
+	}
 	if err != nil || !slices.ContainsFunc(made.Add, func(e plan.Entry) bool { return e.Path == mark }) {
 		return "drops what has rounds left, or something else to build on"
 	}
