@@ -132,9 +132,9 @@ func FuzzValues(f *testing.F) {
 func FuzzFill(f *testing.F) {
 	w := builtin(f, "iterdev")
 	in := inputs(f, w, map[string]string{"variant": "multi-sprint", "sprints": "3"})
-	f.Add("/tasks/2", `{}`, 2, []byte(contents["retro.json"]))
-	f.Add("/tasks/2", `null`, 4, []byte(contents["retro.json"]))
-	f.Add("/tasks/2/tasks/1", `{"round": 1}`, 0, []byte(contents["task-breakdown.json"]))
+	f.Add("/tasks/2", `{}`, 2, approved(f, "iterdev", "retro.json"))
+	f.Add("/tasks/2", `null`, 4, approved(f, "iterdev", "retro.json"))
+	f.Add("/tasks/2/tasks/1", `{"round": 1}`, 0, approved(f, "iterdev", "task-breakdown.json"))
 	f.Add("/tasks/2/tasks/1", `{"round": {"n": 99}}`, -1, []byte(`{"tasks": [{"title": {}, "files": "x", "detail": null}]}`))
 	f.Fuzz(func(t *testing.T, section, env string, round int, content []byte) {
 		fill := plan.Fill{Section: section, Round: round}

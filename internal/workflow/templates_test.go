@@ -54,36 +54,14 @@ func inputs(t testing.TB, w *Workflow, set map[string]string) *Inputs {
 	return in
 }
 
-// contents are approved files as agents would write them, by the file's name.
-var contents = map[string]string{
-	"refined.json": `{"status": "need_more_discussion", "problem": "it takes ten seconds to start on a cold disk", "features": [1, 2]}`,
-	"task-breakdown.json": `{"tasks": [
-		{"title": "Read less", "detail": "read the index alone at the start", "files": ["src/read.go"]},
-		{"title": "Ask later", "detail": "ask for the plan's state when it is shown", "files": ["src/ask.go", "src/show/**"]}]}`,
-	"outline.yaml":  "chapters:\n- {title: Install, kind: guide, sections: [a, b]}\n- {title: Commands, kind: reference, sections: [c]}\n- {title: Use, kind: guide, sections: [d]}\n",
-	"gaps.json":     `{"open": 2}`,
-	"strategy.json": `{"factors": [{"level": "high"}, {"level": "high"}, {"level": "low"}, {"level": "low"}, {"level": "medium"}]}`,
-	"mode.json":     `{"mode": "progressive"}`,
-	"queue.json": `{"debts": [{"id": "D-001", "impact": 5, "effort": 2, "score": 20, "dimension": "test_gaps", "title": "No test of the index",
-			"evidence": "index.go:7 broke twice", "change": "test what an empty index gives", "files": ["src/index_test.go"]},
-		{"id": "D-002", "impact": 1, "effort": 5, "score": 1, "dimension": "maintainability", "title": "A long name", "evidence": "a.go:1",
-			"change": "a shorter one", "files": ["src/a.go"]}]}`,
-	"reflection.json": `{"outcome": "improved", "done": ["D-001"], "skipped": [], "learnings": [], "debts": [{"id": "D-003", "score": 9}]}`,
-	"triage.json": `{"state": "bad", "findings": [{"title": "Crash", "severity": "high"}, {"title": "Slip", "severity": "low"},
-		{"title": "Leak", "severity": "low", "after": [1, 2]}]}`,
-	"order.json": `{"queue": [{"solution": 1, "files": ["src/read.go"], "after": []}], "conflicts": []}`,
-	"retro.json": `{"velocity": 2, "what_worked": [], "what_failed": [], "next": "another"}`,
-	"plan.json": `{"tasks": [
-		{"title": "Store", "change": "keep what was read last time", "lane": "backend", "files": ["src/store.go"]},
-		{"title": "Page", "change": "show at once what is known", "lane": "frontend", "files": ["web/**"]},
-		{"title": "Cache", "change": "keep what was parsed last time", "lane": "backend", "files": ["src/cache.go"]}]}`,
-	"dev_plan.json": `{"milestones": [
-		{"title": "Reading", "tasks": [
-			{"title": "Index", "goal": "the index is read once", "points": ["empty", "large"]},
-			{"title": "State", "goal": "the state is read when asked", "points": ["none"]}]},
-		{"title": "Showing", "tasks": [
-			{"title": "Page", "goal": "the page shows what is there", "points": ["first"]},
-			{"title": "List", "goal": "the list shows what is there", "points": ["first", "last"]}]}]}`,
+// approved is an approved file as an agent would write it: testdata/approved has them by the workflow's name.
+func approved(t testing.TB, workflow, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "approved", workflow, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // grown is a plan with all of its fills, as the engine would graft them one after another.
@@ -115,7 +93,7 @@ func grown(t testing.TB, w *Workflow, in *Inputs) (p *plan.Plan, asks []string) 
 		if err != nil || source != f.Source || file != f.File {
 			t.Fatalf("the source of %s is %s %s %v, want %s %s", f.Target, source, file, err, f.Source, f.File)
 		}
-		part, err := w.RenderFill(in, stored, []byte(contents[f.File]))
+		part, err := w.RenderFill(in, stored, approved(t, w.Name(), f.File))
 		if err != nil {
 			t.Fatalf("fill %s: %v", f.Target, err)
 		}
@@ -186,7 +164,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// triage is what branches in branches and in rounds come to with the contents above.
+// triage is what branches in branches and in rounds come to with its approved files.
 const triage = `LOOK-1
 FIX-0
 REST-1 needs FIX-0
