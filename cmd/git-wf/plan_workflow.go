@@ -36,9 +36,13 @@ func isWorkflowFile(name string) bool {
 // then in the program. What the repository's commits have is never looked at.
 func (u user) namedWorkflow(store *gitstore.Store, name string) (workflow.Source, error) {
 	src := workflow.Source{Name: name + ".yaml"}
-	var err error
-	err = fs.ErrNotExist
-	if filepath.IsLocal(name) && !strings.ContainsAny(name, `/\`) {
+	err := fs.ErrNotExist
+	switch text := workflow.TextFile(name); {
+	case text != "":
+		src.Name = text
+		src.Data, err = readCapped(u.templates(store), path.Join(templates.WorkflowDir, name))
+		return src, err
+	case filepath.IsLocal(name) && !strings.ContainsAny(name, `/\`):
 		src.Data, err = readCapped(u.templates(store), path.Join(templates.WorkflowDir, src.Name))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +91,14 @@ func (e *env) loadWorkflow(store *gitstore.Store, name string) (*workflow.Workfl
 		return nil, fault.Usage("git wf workflow list; a file is given with its path: ./"+plain.Line(name)+".yaml",
 			"%w", err)
 	}
-	w, err := workflow.Load(src, func(name string) (workflow.Source, error) { return e.namedWorkflow(store, name) })
+	w, err := workflow.Load(src, func(of string) (workflow.Source, error) {
+		beside := strings.TrimSuffix(name, filepath.Ext(name))
+		if dir, file, is := strings.Cut(of, "/"); is && isWorkflowFile(name) && dir == filepath.Base(beside) {
+			data, err := e.readInput(filepath.Join(beside, file), workflow.MaxFileBytes+1)
+			return workflow.Source{Name: workflow.TextFile(of), Data: data}, err
+		}
+		return e.namedWorkflow(store, of)
+	})
 	if err != nil {
 		return nil, mendFile(err, "mend "+src.Name+
 			" and try it: git wf workflow lint FILE; git wf workflow schema prints the form")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -254,7 +255,7 @@ tasks:
 
 // workflowNew writes a workflow, a small one or a copy.
 func (e *env) workflowNew(c *cli.Context, store *gitstore.Store) error {
-	name, text := c.Args().First(), newWorkflow
+	name, text, beside := c.Args().First(), newWorkflow, map[string][]byte{}
 	if !workflowName.Get().MatchString(name) {
 		return fault.Usage("git wf workflow new NAME",
 			"new takes a name of lower-case letters, digits and hyphens, found %s",
@@ -268,6 +269,11 @@ func (e *env) workflowNew(c *cli.Context, store *gitstore.Store) error {
 		head, rest, _ := strings.Cut("\n"+string(w.Sources()[0].Data), "\nworkflow:")
 		_, rest, _ = strings.Cut(rest, "\n")
 		text = strings.TrimPrefix(head+"\nworkflow: NAME\n"+rest, "\n")
+		for _, src := range w.Sources()[1:] {
+			if file, is := strings.CutPrefix(src.Name, w.Name()+"."); is && file != "yaml" {
+				beside[file] = src.Data
+			}
+		}
 	}
 	file := e.absolute(name + ".yaml")
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -275,6 +281,10 @@ func (e *env) workflowNew(c *cli.Context, store *gitstore.Store) error {
 		return fault.Usage("git wf workflow new NAME, with another name", "write %s.yaml: %w", name, reasonOf(err))
 	}
 	_, err = f.WriteString(strings.Replace(text, "workflow: NAME", "workflow: "+name, 1))
+	for file, data := range beside {
+		dir := e.absolute(name)
+		err = errors.Join(err, os.MkdirAll(dir, 0o777), os.WriteFile(filepath.Join(dir, file), data, 0o666))
+	}
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

@@ -20,6 +20,13 @@ var update = flag.Bool("update", false, "write the golden files")
 // beside finds used workflows next to a file, or among those of the program.
 func beside(dir string) func(string) (Source, error) {
 	return func(name string) (Source, error) {
+		if text := TextFile(name); text != "" {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				data, err = templates.FS.ReadFile("workflows/" + name)
+			}
+			return Source{text, data}, err
+		}
 		if data, err := os.ReadFile(filepath.Join(dir, name+".yaml")); err == nil {
 			return Source{name + ".yaml", data}, nil
 		}

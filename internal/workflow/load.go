@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"gitwf/internal/document"
 	"gitwf/internal/pattern"
@@ -54,7 +55,8 @@ func (s Source) OID() plan.OID {
 
 // Workflow is a workflow file with those that it uses.
 type Workflow struct {
-	files    []*file // the file itself, then those it uses, each once
+	files    []*file  // the file itself, then those it uses, each once
+	beside   []Source // the texts in files beside them
 	nodes    []*node
 	roles    map[string]plan.Role
 	rubrics  map[string]plan.Rubric
@@ -174,11 +176,21 @@ func load(main Source, find func(name string) (Source, error), lenient bool) (*W
 
 // Sources are the files, the workflow's own first: what a plan pins, and what LoadPinned reads back.
 func (w *Workflow) Sources() []Source {
-	all := make([]Source, len(w.files))
+	all := make([]Source, len(w.files), len(w.files)+len(w.beside))
 	for i, f := range w.files {
 		all[i] = f.Source
 	}
-	return all
+	return append(all, w.beside...)
+}
+
+// TextFile is what the text NAME/FILE that a workflow has beside it is called among its Sources, "" for the name of a
+// workflow.
+func TextFile(name string) string {
+	workflow, file, is := strings.Cut(name, "/")
+	if !is {
+		return ""
+	}
+	return workflow + "." + file
 }
 
 // LoadPinned is Load for files that a plan has pinned, in the order of Sources.
@@ -188,6 +200,12 @@ func LoadPinned(files []Source) (*Workflow, error) {
 	}
 	return Load(files[0], func(name string) (Source, error) {
 		for _, s := range files[1:] {
+			if text := TextFile(name); text != "" || strings.HasSuffix(s.Name, ".md") {
+				if s.Name == text {
+					return s, nil
+				}
+				continue
+			}
 			root, err := plandoc.ReadTree(s.Name, s.Data, "workflow", MaxFileBytes)
 			if err == nil && root.Child("workflow") != nil && root.Child("workflow").Text == name {
 				return s, nil
@@ -254,7 +272,8 @@ func (l *loader) file(src Source) (*file, error) {
 		return nil, err
 	}
 	f := &file{Source: src, root: root}
-	fs := f.misfits(whole)
+	fs := slices.Concat(l.texts(f, root.Child("roles"), "roles"), l.texts(f, root.Child("tasks"), "tasks"),
+		f.misfits(whole))
 	if len(fs) > 0 && l.lenient {
 		for _, finding := range fs {
 			without(f.root, finding.Path)
@@ -276,6 +295,48 @@ func (l *loader) file(src Source) (*file, error) {
 	l.w.files = append(l.w.files, f)
 	l.w.take(f)
 	return f, nil
+}
+
+var textName = pattern.Compile(`^[a-z][a-z0-9-]{0,39}\.md$`)
+
+// texts puts the texts that stand in files beside the workflow in their places: {file: survey.md} is what find gets by
+// NAME/survey.md, where NAME is the workflow's.
+func (l *loader) texts(f *file, n *document.Node, path string) (fs plan.Findings) {
+	if n == nil {
+		return nil
+	}
+	for i := range n.Kids {
+		kid, at := &n.Kids[i], path+"."+n.Kids[i].Key
+		if n.Kind == document.Array {
+			at = fmt.Sprintf("%s[%d]", path, i)
+		}
+		name := kid.Child("file")
+		if kid.Key != "text" || name == nil || len(kid.Kids) != 1 {
+			fs = append(fs, l.texts(f, kid, at)...)
+			continue
+		}
+		src, err := Source{}, errors.New("no name of a text")
+		if of := f.root.Child("workflow"); of != nil && textName.Get().MatchString(name.Text) {
+			src, err = l.find(of.Text + "/" + name.Text)
+		}
+		if len(src.Data) > MaxFileBytes || !utf8.Valid(src.Data) {
+			err = errors.New("is not UTF-8, or too large")
+		}
+		text := strings.TrimSpace(string(src.Data))
+		if err != nil {
+			text = "-"
+			fs = append(fs, plan.Finding{
+				Code: "unknown-name", File: f.Name, Line: int(kid.Line), Path: at + ".file",
+				Message:  "no such text is beside the workflow, in the folder of its name",
+				Expected: "a file NAME.md of lower-case letters, digits and hyphens",
+				Found:    plain.Quote(name.Text) + ": " + plain.Line(err.Error()), Example: "text: {file: survey.md}",
+			})
+		} else if !slices.ContainsFunc(l.w.beside, func(s Source) bool { return s.Name == src.Name }) {
+			l.w.beside = append(l.w.beside, src)
+		}
+		*kid = document.Node{Kind: document.String, Line: kid.Line, Key: kid.Key, Text: text}
+	}
+	return fs
 }
 
 // misfits are the findings about the form of the file.

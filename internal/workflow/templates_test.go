@@ -40,7 +40,9 @@ func builtins(t testing.TB) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+		if name, is := strings.CutSuffix(e.Name(), ".yaml"); is {
+			names = append(names, name)
+		}
 	}
 	return names
 }
