@@ -110,14 +110,21 @@ func (l *linter) param(f *file, p Param) {
 	}
 }
 
-// score checks the names and values of the suggestions.
-func (l *linter) score(f *file) {
-	for i, r := range f.head.Score.Rules {
+// points checks the names of facts in rules.
+func (l *linter) points(f *file, rules []pointRule, path string) {
+	for i, r := range rules {
 		if _, ok := f.head.Facts[r.Fact]; r.Fact != "" && !ok {
-			l.at(f, "unknown-name", fmt.Sprintf("score.rules[%d].fact", i), "names no fact",
-				listed("one of ", sorted(f.head.Facts)), plain.Quote(r.Fact), "")
+			known := sorted(f.head.Facts)
+			l.at(f, "unknown-name", fmt.Sprintf("%s[%d].fact", path, i), "names no fact", listed("one of ", known),
+				plain.Quote(r.Fact), cmp.Or(plandoc.Nearest(r.Fact, known), "facts: {web: {any: [package.json]}}"))
 		}
 	}
+}
+
+// score checks the names and values of the suggestions.
+func (l *linter) score(f *file) {
+	l.points(f, f.head.Score.Rules, "score.rules")
+	l.points(f, f.head.Route, "route")
 	for _, name := range sorted(f.head.Score.Sets) {
 		p := f.param(name)
 		if p.Name == "" {

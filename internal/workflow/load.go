@@ -87,6 +87,8 @@ type head struct {
 	Version         int                       `json:"version"`
 	About           string                    `json:"about"`
 	Score           score                     `json:"score"`
+	Route           []pointRule               `json:"route"`
+	Then            []string                  `json:"then"`
 	Roles           map[string]plan.Role      `json:"roles"`
 	Rubrics         map[string]plan.Rubric    `json:"rubrics"`
 	Schemas         map[string]map[string]any `json:"schemas"`

@@ -60,14 +60,17 @@ type Fact struct {
 	Any  []string `json:"any"`
 }
 
+// pointRule gives points for words of a sentence, or for a fact of a repository.
+type pointRule struct {
+	Words []string `json:"words"`
+	Fact  string   `json:"fact"`
+	Add   int      `json:"add"`
+}
+
 // score suggests values of params.
 type score struct {
-	Rules []struct {
-		Words []string `json:"words"`
-		Fact  string   `json:"fact"`
-		Add   int      `json:"add"`
-	} `json:"rules"`
-	Sets map[string][]struct {
+	Rules []pointRule `json:"rules"`
+	Sets  map[string][]struct {
 		From  *int `json:"from"`
 		Value any  `json:"value"`
 	} `json:"sets"`
@@ -150,11 +153,8 @@ func (w *Workflow) Facts() []Fact { return slices.Clone(w.facts) }
 // answers win over them.
 func (w *Workflow) Suggest(sentence string, facts map[string]bool) (sum int, values map[string]any) {
 	s := w.files[0].head.Score
-	for _, r := range s.Rules {
-		if r.Fact != "" && facts[r.Fact] ||
-			slices.ContainsFunc(r.Words, func(word string) bool { return WordAt(sentence, word) >= 0 }) {
-			sum += r.Add
-		}
+	for _, p := range pointsFor(s.Rules, sentence, facts) {
+		sum += p.Add
 	}
 	values = map[string]any{}
 	for name, steps := range s.Sets {
@@ -166,6 +166,34 @@ func (w *Workflow) Suggest(sentence string, facts map[string]bool) (sum int, val
 		}
 	}
 	return sum, values
+}
+
+// Point is what a word of a sentence, or a fact, gives.
+type Point struct {
+	Why string `json:"why"` // the word, or the fact
+	Add int    `json:"add"`
+}
+
+// Route are the points that a sentence gives the workflow where it names none.
+func (w *Workflow) Route(sentence string, facts map[string]bool) []Point {
+	return pointsFor(w.files[0].head.Route, sentence, facts)
+}
+
+// Then are the workflows that may follow this one.
+func (w *Workflow) Then() []string { return w.files[0].head.Then }
+
+// pointsFor are the points of the rules that hold.
+func pointsFor(rules []pointRule, sentence string, facts map[string]bool) (all []Point) {
+	for _, r := range rules {
+		i := slices.IndexFunc(r.Words, func(word string) bool { return WordAt(sentence, word) >= 0 })
+		switch {
+		case i >= 0:
+			all = append(all, Point{r.Words[i], r.Add})
+		case r.Fact != "" && facts[r.Fact]:
+			all = append(all, Point{r.Fact, r.Add})
+		}
+	}
+	return all
 }
 
 // exact gives what encoding/json decoded the numbers that a node has.

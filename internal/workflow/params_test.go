@@ -3,6 +3,7 @@ package workflow
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,6 +70,25 @@ func TestInputs(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Each rule counts once, and says why.
+func TestRoute(t *testing.T) {
+	w := loaded(t, small(`facts: {web: {any: [package.json]}}
+route: [{words: [landing page, 着陆页], add: 3}, {fact: web, add: 1}, {words: [landing pages of], add: -2}]
+then: [brainstorm]`, "  - "+doc("A-1", "")))
+	for sentence, want := range map[string]string{
+		"A Landing pages of ours": "[{landing page 3} {web 1} {landing pages of -2}]",
+		"做一个着陆页":                  "[{着陆页 3} {web 1}]",
+		"The landing":             "[{web 1}]",
+	} {
+		if got := fmt.Sprint(w.Route(sentence, map[string]bool{"web": true})); got != want {
+			t.Errorf("%s: %s, want %s", sentence, got, want)
+		}
+	}
+	if diff := cmp.Diff([]string{"brainstorm"}, w.Then()); diff != "" {
+		t.Error(diff)
 	}
 }
 
