@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -95,6 +96,7 @@ func approveAll() {
 //	code N git ARG...   the same, and the exit code must be N
 //	$EXAMPLES           the folder examples/ of the project
 //	[root]              a condition: whoever runs the tests may write everywhere
+//	GIT_WF_TEST_KILL=1  in the environment of the test: each git wf run is killed (see killedRun)
 //	unchanged           nothing below refs/ and in the index has changed since the last "remember"
 //	approves            an agent that approves whatever it reviews
 //	block DOC HEADING   runs what a document shows below a heading (see blockCommand)
@@ -104,8 +106,12 @@ func TestScripts(t *testing.T) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	path := withoutAgents(t)
+	dir := "testdata/script"
+	if killed {
+		dir = outcomesAlone(t, dir)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"git": gitCommand, "code": codeCommand, "remember": rememberCommand, "unchanged": unchangedCommand,
 			"json": jsonCommand, "block": blockCommand,
@@ -150,6 +156,15 @@ func TestScripts(t *testing.T) {
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("PATH", path)
 			e.Setenv("HOME", home)
+			if killed {
+				git, err := exec.LookPath("git")
+				script, absErr := filepath.Abs("../../internal/chaostest/workflow_git.sh")
+				if err := errors.Join(err, absErr); err != nil {
+					return err
+				}
+				e.Setenv("CHAOS_GIT", git)
+				e.Setenv("CHAOS_SCRIPT", script)
+			}
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 			e.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(e.WorkDir))
@@ -211,8 +226,61 @@ func codeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// outcomesAlone copies the scripts of workflows with what they expect of the end alone: that the plan is done, sound and
+// lands. A killed run tells nobody of its progress, and has lost workers.
+func outcomesAlone(t *testing.T, from string) string {
+	to := t.TempDir()
+	files, err := filepath.Glob(filepath.Join(from, "workflow_*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := regexp.MustCompile(`(?m)^(! )?(stderr|stdout|cmp|grep) .*\n`)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script, rest, _ := strings.Cut(string(data), "\n-- ")
+		script = said.ReplaceAllStringFunc(script+"\n", func(line string) string {
+			if strings.HasPrefix(line, "stdout ") && strings.Contains(line, "done, ") {
+				return line
+			}
+			return "#\n"
+		})
+		if err := os.WriteFile(filepath.Join(to, filepath.Base(file)), []byte(script+"-- "+rest), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+// killedRun is git wf run "$@", which dies whenever it records something, in turn before the move of the plan's ref and
+// after it, and is run again until it ends.
+const killedRun = `dir=$WORK/.kill
+mkdir -p "$dir"
+sed "2i CHAOS_GIT='$CHAOS_GIT' CHAOS_REF=refs/workflow/" "$CHAOS_SCRIPT" > "$dir/git" && chmod +x "$dir/git"
+: > "$dir/err"
+moment=keep
+while
+	if test $moment = keep; then moment=lose; else moment=keep; fi
+	PATH="$dir:$PATH" CHAOS_KILL=$moment git-wf "$@" > "$dir/out" 2>> "$dir/err"
+	rc=$?
+	test $rc = 137
+do :; done
+cat "$dir/out"
+cat "$dir/err" >&2
+exit $rc`
+
+// killed says that TestScripts kills each git wf run at all that it records.
+var killed = os.Getenv("GIT_WF_TEST_KILL") != ""
+
 func runGit(ts *testscript.TestScript, args []string) error {
-	err := ts.Exec("git", args...)
+	var err error
+	if killed && len(args) > 1 && args[0] == "wf" && args[1] == "run" {
+		err = ts.Exec("sh", append([]string{"-c", killedRun, "killed"}, args[1:]...)...)
+	} else {
+		err = ts.Exec("git", args...)
+	}
 	if len(args) > 0 && (args[0] == "wf" || len(args) > 2 && args[0] == "-C" && args[2] == "wf") {
 		dir := ts.MkAbs(".")
 		if args[0] == "-C" {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# git, with which the program that called it dies at a move of the plan's ref, as CHAOS_KILL says: "lose" before the
+# git, with which the program that called it dies at a move of a ref that begins with CHAOS_REF, as CHAOS_KILL says: "lose" before the
 # move that records something new, "keep" after it, before the program hears of it, "lost" after any first move.
 # A move that only records that a worker did not come back is none for the first two, or no run would get any further.
 case "$CHAOS_KILL $* " in *?" "*" update-ref "*" --create-reflog --stdin "*) ;; *) exec "$CHAOS_GIT" "$@" ;; esac
@@ -10,8 +10,9 @@ while read -r line; do
 	if test "$line" != commit; then continue; fi
 	kill=
 	case $block in
-	*"update $CHAOS_REF "*)
-		new=${block#*"update $CHAOS_REF "} kill=$CHAOS_KILL
+	*"update $CHAOS_REF"*)
+		new=${block#*"update $CHAOS_REF"} kill=$CHAOS_KILL
+		new=${new#* }
 		case $kill$("$CHAOS_GIT" log -1 --format=:%s "${new%% *}") in lose:*': lost' | keep:*': lost') kill= ;; esac ;;
 	esac
 	if test "$kill" = lose; then kill -9 $PPID; exit 1; fi
