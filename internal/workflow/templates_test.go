@@ -237,14 +237,14 @@ func TestTemplatesSettled(t *testing.T) {
 	if verify.Judges == nil || !slices.ContainsFunc(verify.AcceptanceCriteria, func(c plan.Criterion) bool { return c.Run != "" }) {
 		t.Error("VERIFY reports instead of judging by run lines")
 	}
-	if dev := task(sprints, "DEV-2.2"); !dev.Changes() || !slices.Equal(dev.DependsOn, []plan.TaskID{"DESIGN-2", "DEV-2.1"}) ||
+	if dev := task(sprints, "DEV-2.2"); !dev.Changes() || !slices.Equal(dev.DependsOn, []plan.TaskID{"BASE-1", "DESIGN-2", "DEV-2.1"}) ||
 		!slices.Equal(dev.DeliverableSpec.Paths, []string{"src/ask.go", "src/show/**"}) {
 		t.Errorf("DEV-2.2 is %+v", dev)
 	}
-	if d := task(sprints, "DESIGN-2").DependsOn; !slices.Equal(d, []plan.TaskID{"RETRO-1"}) {
+	if d := task(sprints, "DESIGN-2").DependsOn; !slices.Equal(d, []plan.TaskID{"BASE-1", "TOOLS-1", "RETRO-1"}) {
 		t.Errorf("DESIGN-2 needs %v", d)
 	}
-	if sprints.Task("SPRINT-4") != nil || len(task(sprints, "DESIGN-1").DependsOn) > 0 {
+	if sprints.Task("SPRINT-4") != nil || len(task(sprints, "DESIGN-1").DependsOn) > 2 {
 		t.Error("there is a round too many, or a need of round 0")
 	}
 
