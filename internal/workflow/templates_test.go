@@ -237,30 +237,33 @@ func TestTemplatesSettled(t *testing.T) {
 	if verify.Judges == nil || !slices.ContainsFunc(verify.AcceptanceCriteria, func(c plan.Criterion) bool { return c.Run != "" }) {
 		t.Error("VERIFY reports instead of judging by run lines")
 	}
-	if dev := task(sprints, "DEV-2.2"); !dev.Changes() || !slices.Equal(dev.DependsOn, []plan.TaskID{"DESIGN-2", "DEV-2.1"}) ||
+	if dev := task(sprints, "DEV-2.2"); !dev.Changes() || !slices.Equal(dev.DependsOn, []plan.TaskID{"BASE-1", "DESIGN-2", "DEV-2.1"}) ||
 		!slices.Equal(dev.DeliverableSpec.Paths, []string{"src/ask.go", "src/show/**"}) {
 		t.Errorf("DEV-2.2 is %+v", dev)
 	}
-	if d := task(sprints, "DESIGN-2").DependsOn; !slices.Equal(d, []plan.TaskID{"RETRO-1"}) {
+	if d := task(sprints, "DESIGN-2").DependsOn; !slices.Equal(d, []plan.TaskID{"BASE-1", "TOOLS-1", "RETRO-1"}) {
 		t.Errorf("DESIGN-2 needs %v", d)
 	}
-	if sprints.Task("SPRINT-4") != nil || len(task(sprints, "DESIGN-1").DependsOn) > 0 {
+	if sprints.Task("SPRINT-4") != nil || len(task(sprints, "DESIGN-1").DependsOn) > 2 {
 		t.Error("there is a round too many, or a need of round 0")
 	}
 
 	w = builtin(t, "lifecycle")
-	full, _ := grown(t, w, inputs(t, w, map[string]string{"pipeline": "full"}))
-	if d := task(full, "IMPL-3").DependsOn; !slices.Equal(d, []plan.TaskID{"SCHEME-1", "ARCH-1", "IMPL-1"}) {
+	full, _ := grown(t, w, inputs(t, w, map[string]string{"pipeline": "full-lifecycle"}))
+	if d := task(full, "IMPL-3").DependsOn; !slices.Equal(d, []plan.TaskID{"BASE-1", "SCHEME-1", "ARCH-1", "IMPL-1"}) {
 		t.Errorf("IMPL-3 needs %v", d)
 	}
-	if d := task(full, "SCHEME-1").DependsOn; !slices.Equal(d, []plan.TaskID{"READY-1"}) {
+	if d := task(full, "SCHEME-1").DependsOn; !slices.Contains(d, "READY-1") || !slices.Contains(d, "EXPLORE-0") {
 		t.Errorf("SCHEME-1 needs %v", d)
+	}
+	if g := task(full, "GATE-1"); len(g.Requires) != 1 || !slices.Equal(task(full, "START-1").DependsOn, []plan.TaskID{"TOOLS-1", "GATE-1"}) {
+		t.Errorf("no person says whether what is specified is built: %+v", g)
 	}
 	if task(full, "TEST-1").Judges == nil || full.Task("QA-FE-1") != nil {
 		t.Error("TEST reports, or QA-FE is there without pages")
 	}
 	alone, _ := grown(t, w, inputs(t, w, map[string]string{"pipeline": "impl-only"}))
-	if d := task(alone, "IMPL-1").DependsOn; !slices.Equal(d, []plan.TaskID{"SCHEME-1"}) || alone.Task("BRIEF-1") != nil {
+	if d := task(alone, "IMPL-1").DependsOn; !slices.Equal(d, []plan.TaskID{"BASE-1", "SCHEME-1"}) || alone.Task("BRIEF-1") != nil {
 		t.Errorf("IMPL-1 needs %v", d)
 	}
 
