@@ -45,8 +45,28 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 		if ready, err := e.takeSteps(ctx, h, w); err != nil || !ready {
 			return err
 		}
-		return e.makeVersion(ctx, h, w, worker)
+		return e.unlessOvertaken(ctx, h, inputs, e.makeVersion(ctx, h, w, worker))
 	})
+}
+
+// unlessOvertaken is the error of an attempt, nil if its work is refused because something happened to the task or to
+// its inputs meanwhile: that work counts for nothing, and the next look finds what is to be done now.
+func (e *Engine) unlessOvertaken(ctx context.Context, h *hold, inputs []plan.Input, err error) error {
+	var refused *plan.RefusedError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	id := h.task.TaskID
+	snap, readErr := e.Store.Snapshot(context.WithoutCancel(ctx), h.plan)
+	if readErr != nil {
+		return err
+	}
+	s := snap.State()
+	if ready(s.Tasks[id]) && slices.Equal(approvedInputs(snap, s, id), inputs) {
+		return err
+	}
+	e.report(id, "the work is thrown away: "+refused.Reason)
+	return nil
 }
 
 // keepsClear fails with gitstore.ErrClaimed while a window is full, somebody else works on the same paths in a
