@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/graph"
@@ -50,16 +48,7 @@ func (e *env) trace(c *cli.Context) error {
 
 // approvedMarkdown are the Markdown files that a plan delivers, in the versions that are approved.
 func approvedMarkdown(ctx context.Context, store *gitstore.Store, s *plan.State) (sources []trace.Source, err error) {
-	leaves := s.Leaves(s.Plan.RootTaskID)
-	if f := s.Root().FinalDeliverableSpec; f != nil {
-		leaves = slices.DeleteFunc(leaves, func(id plan.TaskID) bool {
-			return id == f.AssembleTaskID || len(f.IncludeChildren) > 0 &&
-				!slices.ContainsFunc(s.Lineage(s.Tasks[id].Task), func(id plan.TaskID) bool {
-					return slices.Contains(f.IncludeChildren, id)
-				})
-		})
-	}
-	for _, id := range leaves {
+	for _, id := range export.Delivering(s) {
 		v, ok := s.Records.Of(id).Version(s.Tasks[id].Approved)
 		if !ok || s.Tasks[id].Changes() {
 			continue
@@ -108,87 +97,58 @@ func (e *env) showTrace(c *cli.Context, sources []trace.Source, ids []string) er
 		shown[it.ID] = true
 	}
 	doc.Gaps = orEmpty(slices.DeleteFunc(g.Gaps(c.Bool("all")), func(g trace.Gap) bool { return !shown[g.ID] }))
-	switch format := c.String("format"); {
-	case format != "" && format != "mermaid" && format != "svg":
-		return usage("--format: expected mermaid or svg, found %q", format)
-	case format != "":
-		return e.writeGraph(c, traceGraph(doc, shown))
-	case !c.Bool("gaps"):
-		return e.out(doc, func(w io.Writer) { e.printTrace(w, about, len(ids) > 0, doc.Gaps) })
+	list := func(most int) {
+		printSome(e.stdout, doc.Gaps, most, "%d more: git wf trace --gaps\n",
+			func(g trace.Gap) { e.tell("%v", g) })
 	}
-	err = e.out(doc.Gaps, func(w io.Writer) {
-		for _, gap := range doc.Gaps {
-			fmt.Fprintln(w, gap)
+	switch {
+	case !c.Bool("gaps") && e.json:
+		return e.out(doc, nil)
+	case !c.Bool("gaps"):
+		text := slices.Contains([]string{"", "ascii"}, c.String("format"))
+		if err = e.writeGraph(c, traceGraph(doc, shown, ids, text)); err == nil && text && len(doc.Gaps) > 0 {
+			e.tell("")
+			list(5)
 		}
-	})
+		return err
+	case e.json:
+		err = e.out(doc.Gaps, nil)
+	default:
+		list(len(doc.Gaps))
+	}
 	if err == nil && len(doc.Gaps) > 0 {
 		err = fault.Refused("mend them where they stand", "%s", plain.Count(len(doc.Gaps), "gap"))
 	}
 	return err
 }
 
-// printTrace prints the trees of items: goals and what comes from nothing first. With up it prints what they come from,
-// too.
-func (e *env) printTrace(w io.Writer, items []*trace.Item, up bool, gaps []trace.Gap) {
-	out := bufio.NewWriter(w)
-	defer out.Flush()
-	seen := map[*trace.Item]bool{}
-	var tree func(it *trace.Item, depth int, next func(*trace.Item) []*trace.Item)
-	tree = func(it *trace.Item, depth int, next func(*trace.Item) []*trace.Item) {
-		const deepest = 20 // or a long chain takes the square of its length
-		line := strings.Repeat("  ", min(depth, deepest)) + it.ID
-		if seen[it] {
-			fmt.Fprintf(out, "%s  (above)\n", line)
-			return
-		}
-		seen[it] = true
-		fmt.Fprintf(out, "%s  %s  %s\n", line, plain.Line(it.Title), e.paint("90", it.Place.String()))
-		for _, o := range next(it) {
-			tree(o, depth+1, next)
-		}
-	}
-	for _, it := range items {
-		if up {
-			tree(it, 0, trace.LeadsTo)
-			clear(seen)
-			fmt.Fprintln(out, "comes from")
-			for _, o := range it.Up {
-				tree(o, 1, trace.ComesFrom)
-			}
-			clear(seen)
-		} else if len(it.Up) == 0 {
-			tree(it, 0, trace.LeadsTo)
-		}
-	}
-	for _, it := range items {
-		if !up && !seen[it] { // in a circle
-			tree(it, 0, trace.LeadsTo)
-		}
-	}
-	if len(gaps) > 0 {
-		fmt.Fprintln(out)
-	}
-	printSome(out, gaps, 5, "%d more gaps: git wf trace --gaps\n", func(g trace.Gap) { fmt.Fprintln(out, g) })
-}
-
-// traceGraph draws items as tasks; one with a gap is to be made again.
-func traceGraph(doc traceDocument, shown map[string]bool) graph.Graph {
+// traceGraph draws items as tasks, those that ids name as critical; one with a gap is to be made again. In a tree each
+// is below one that it comes from.
+func traceGraph(doc traceDocument, shown map[string]bool, ids []string, tree bool) graph.Graph {
 	g, wrong := graph.Graph{PlanID: "git wf trace", Title: "what comes from what"}, map[string]bool{}
 	for _, gap := range doc.Gaps {
 		wrong[gap.ID] = true
 	}
 	for _, it := range doc.Items {
-		n := graph.Node{ID: plan.TaskID(it.ID), Title: it.Title, Kind: plan.Action, Status: plan.StatusDone}
+		n := graph.Node{ID: plan.TaskID(it.ID), Title: it.Title, Kind: plan.Action, Status: plan.StatusDone,
+			Critical: slices.Contains(ids, it.ID)}
 		if wrong[it.ID] {
 			n.Status = plan.StatusToBeModified
 		}
 		n.Class = graph.ClassOf(n.Status)
-		g.Nodes = append(g.Nodes, n)
-		for _, up := range it.Up {
-			if shown[up.ID] {
-				g.Edges = append(g.Edges, graph.Edge{From: n.ID, To: plan.TaskID(up.ID), Kind: graph.DependsOn})
+		up := slices.DeleteFunc(slices.Clone(it.Up), func(up *trace.Item) bool { return !shown[up.ID] })
+		if tree {
+			n.Title += " (" + it.Place.String() + ")"
+			slices.SortStableFunc(up, func(a, b *trace.Item) int { return b.Rank - a.Rank })
+			if i := slices.IndexFunc(up, func(up *trace.Item) bool { return up.Rank < it.Rank }); i >= 0 {
+				n.Parent = plan.TaskID(up[i].ID) // of the latest kind, so nearest
+				up = slices.Delete(up, i, i+1)
 			}
 		}
+		for _, up := range up {
+			g.Edges = append(g.Edges, graph.Edge{From: n.ID, To: plan.TaskID(up.ID), Kind: graph.DependsOn})
+		}
+		g.Nodes = append(g.Nodes, n)
 	}
 	return g
 }

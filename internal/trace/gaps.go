@@ -3,7 +3,6 @@ package trace
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"gitwf/internal/plain"
 )
@@ -37,29 +36,29 @@ func (g *Graph) Gaps(all bool) []Gap {
 	}
 	last := goal
 	for _, it := range g.Items {
-		last = max(last, it.rank)
+		last = max(last, it.Rank)
 	}
 	reached := func(lacks func(*Item) bool) map[*Item]bool {
-		return spread(slices.DeleteFunc(slices.Clone(g.Items), lacks), ComesFrom)
+		return spread(slices.DeleteFunc(slices.Clone(g.Items), lacks), (*Item).up)
 	}
-	required := reached(func(it *Item) bool { return it.rank != requirement })
+	required := reached(func(it *Item) bool { return it.Rank != requirement })
 	planned := reached(func(it *Item) bool {
-		inEpic := it.rank == story && slices.ContainsFunc(it.Up, func(o *Item) bool { return o.rank == epic })
-		return it.rank != epic && !inEpic
+		inEpic := it.Rank == story && slices.ContainsFunc(it.Up, func(o *Item) bool { return o.Rank == epic })
+		return it.Rank != epic && !inEpic
 	})
-	told := reached(func(it *Item) bool { return it.rank != story })
+	told := reached(func(it *Item) bool { return it.Rank != story })
 	gaps := slices.Clone(g.twice)
 	for _, it := range g.Items {
 		for _, id := range it.Traces {
 			switch up := g.byID[id]; {
 			case up == nil:
 				gaps = append(gaps, it.gap("unknown", "traces %s, which nobody has", id))
-			case up.rank > it.rank:
+			case up.Rank > it.Rank:
 				gaps = append(gaps, it.gap("downward", "traces %s, which comes later: there, write Traces: %s", id,
 					it.ID))
 			}
 		}
-		if it.rank != goal && len(it.Traces) == 0 {
+		if it.Rank != goal && len(it.Traces) == 0 {
 			gaps = append(gaps, it.gap("unlinked", "comes from nothing: below it, write Traces: and ids"))
 		}
 		uncovered := func(rank int, by map[*Item]bool, what string) {
@@ -67,7 +66,7 @@ func (g *Graph) Gaps(all bool) []Gap {
 				gaps = append(gaps, it.gap("uncovered", "leads to no %s: there, write Traces: %s", what, it.ID))
 			}
 		}
-		switch it.rank {
+		switch it.Rank {
 		case goal:
 			uncovered(requirement, required, "REQ or NFR")
 		case requirement, decision:
@@ -92,49 +91,32 @@ func spread(from []*Item, next func(*Item) []*Item) map[*Item]bool {
 	return seen
 }
 
-// ComesFrom and LeadsTo are the two directions of links.
-func ComesFrom(it *Item) []*Item { return it.Up }
-
-// LeadsTo is the opposite of ComesFrom.
-func LeadsTo(it *Item) []*Item { return it.Down }
-
 // Around returns what some items come from, these, and what they lead to, in the order of the texts.
 func (g *Graph) Around(items []*Item) []*Item {
-	up, down := spread(items, ComesFrom), spread(items, LeadsTo)
+	up := spread(items, (*Item).up)
+	down := spread(items, func(it *Item) []*Item { return it.down })
 	return slices.DeleteFunc(slices.Clone(g.Items), func(it *Item) bool { return !up[it] && !down[it] })
 }
 
-// cycles are the links in a circle, of those with an item in common the first.
+// cycles are the links that close a circle.
 func (g *Graph) cycles() (gaps []Gap) {
-	const open, done = 1, 2
-	var path []*Item
-	state, circle := map[*Item]int{}, map[*Item]bool{}
+	begun, done := map[*Item]bool{}, map[*Item]bool{}
 	var visit func(it *Item)
 	visit = func(it *Item) {
-		state[it], path = open, append(path, it)
+		begun[it] = true
 		for _, id := range it.Traces {
-			up := g.byID[id]
-			switch {
-			case up == nil || state[up] == done:
-			case state[up] == 0:
-				visit(up)
+			switch up := g.byID[id]; {
+			case up == nil || done[up]:
+			case begun[up]:
+				gaps = append(gaps, it.gap("cycle", "comes from %s, which comes from it", id))
 			default:
-				at := len(path) - 1
-				for path[at] != up && !circle[path[at]] {
-					circle[path[at]] = true
-					at--
-				}
-				if path[at] == up && !circle[up] {
-					circle[up] = true
-					names := plain.Some(path[at:], 10, func(it *Item) string { return it.ID })
-					gaps = append(gaps, up.gap("cycle", "comes from itself: %s", strings.Join(names, ", ")))
-				}
+				visit(up)
 			}
 		}
-		state[it], path = done, path[:len(path)-1]
+		done[it] = true
 	}
 	for _, it := range g.Items {
-		if state[it] == 0 {
+		if !begun[it] {
 			visit(it)
 		}
 	}

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,8 +47,8 @@ type Item struct {
 	Traces []string `json:"traces"` // the ids that it comes from, as they are written
 
 	Up     []*Item `json:"-"` // the items that it comes from
-	Down   []*Item `json:"-"` // those that come from it
-	rank   int
+	down   []*Item // those that come from it
+	Rank   int     `json:"-"` // of its kind: those of later kinds have more
 	linked map[string]bool
 }
 
@@ -75,6 +74,8 @@ var (
 	linkWord   = pattern.Compile(`\b[A-Za-z]+(?:-[A-Za-z0-9]+)*-[0-9]+\b`)
 	linkTarget = pattern.Compile(`\]\([^)]*\)`)
 )
+
+func (it *Item) up() []*Item { return it.Up }
 
 // IsID reports whether a word is the id of an item.
 func IsID(word string) bool { return idForm.Get().MatchString(word) }
@@ -104,58 +105,49 @@ func Read(sources []Source) (*Graph, error) {
 	}
 	for _, it := range g.Items {
 		for _, id := range it.Traces {
-			if up := g.byID[id]; up != nil && up.rank <= it.rank {
-				it.Up, up.Down = append(it.Up, up), append(up.Down, it)
+			if up := g.byID[id]; up != nil && up.Rank <= it.Rank {
+				it.Up, up.down = append(it.Up, up), append(up.down, it)
 			}
 		}
 	}
 	return g, nil
 }
 
-// A found is a line of a text that may begin an item or name links.
-type found struct {
-	outline.Line
-	node *outline.Node
-}
-
 func (g *Graph) read(src Source) error {
 	_, whole := outline.Cut(src.Text)
-	var lines []found
-	add := func(n *outline.Node) {
+	var nodes []*outline.Node // headings, items, and lines of links
+	add := func(n, _ *outline.Node) bool {
+		nodes = append(nodes, n)
 		for _, line := range n.Lines {
 			if !line.Raw && linkLine.Get().MatchString(line.Text) {
-				lines = append(lines, found{Line: line})
+				nodes = append(nodes, &outline.Node{Line: line.No, Text: line.Text})
 			}
 		}
-	}
-	add(whole)
-	whole.Walk(func(n, _ *outline.Node) bool {
-		lines = append(lines, found{outline.Line{No: n.Line, Text: n.Text}, n})
-		add(n)
 		return true
-	})
-	slices.SortFunc(lines, func(a, b found) int { return cmp.Compare(a.No, b.No) })
+	}
+	add(whole, nil)
+	whole.Walk(add)
+	slices.SortFunc(nodes, func(a, b *outline.Node) int { return a.Line - b.Line })
 	var it *Item
-	for _, line := range lines {
-		if line.node != nil {
-			if next := itemOf(line.node); next != nil {
-				it, next.Place = next, src.Place
-				it.Line = line.No
-				if first := g.byID[it.ID]; first != nil {
-					g.twice = append(g.twice, it.gap("duplicate", "stands at %v, too; what only "+
-						"mentions it begins with a link, [%s](...)", first.Place, it.ID))
-					continue
-				}
-				if len(g.Items) == MaxItems {
-					return fault.Usage("git wf trace FILE..., with fewer", "there are more than %d items", MaxItems)
-				}
-				g.byID[it.ID], g.Items = it, append(g.Items, it)
-				continue
+	for _, n := range nodes {
+		next, m := itemOf(n), linkLine.Get().FindStringSubmatch(n.Text)
+		switch {
+		case next == nil:
+			if m != nil && it != nil {
+				it.link(m[1])
 			}
+			continue
+		case len(g.Items) == MaxItems:
+			return fault.Usage("git wf trace FILE..., with fewer", "there are more than %d items", MaxItems)
 		}
-		if m := linkLine.Get().FindStringSubmatch(line.Text); m != nil && it != nil {
-			it.link(m[1])
+		it, next.Place = next, src.Place
+		it.Line = n.Line
+		if first := g.byID[it.ID]; first != nil {
+			g.twice = append(g.twice, it.gap("duplicate", "stands at %v, too; what only mentions it begins with a "+
+				"link, [%s](...)", first.Place, it.ID))
+			continue
 		}
+		g.byID[it.ID], g.Items = it, append(g.Items, it)
 	}
 	return nil
 }
@@ -176,7 +168,7 @@ func itemOf(n *outline.Node) *Item {
 		return nil // a list of ids
 	}
 	kind, rest, _ := strings.Cut(it.ID, "-")
-	it.rank = kinds[kind]
+	it.Rank = kinds[kind]
 	it.link(links)
 	if at := strings.LastIndexByte(rest, '-'); at > 0 && IsID(rest[:at]) {
 		it.link(rest[:at]) // STORY-EPIC-001-001
