@@ -90,15 +90,20 @@ func (e *env) add(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) e
 			err = e.handInDraft(c, eng, snap.ID, r, d, again)
 		}
 	}
+	return mendFile(withoutFile(err), "mend the options, or add it with git wf plan --edit")
+}
+
+// withoutFile leaves out of findings where they are, in a file that nobody sees.
+func withoutFile(err error) error {
 	var fs plan.Findings
-	if errors.As(err, &fs) { // in a file that nobody sees
-		for i := range fs {
-			_, field, _ := strings.Cut(fs[i].Path, "].")
-			fs[i].File, fs[i].Line, fs[i].Path = "", 0, cmp.Or(field, fs[i].Path)
-		}
-		err = fs
+	if !errors.As(err, &fs) {
+		return err
 	}
-	return mendFile(err, "mend the options, or add it with git wf plan --edit")
+	for i := range fs {
+		_, field, _ := strings.Cut(fs[i].Path, "].")
+		fs[i].File, fs[i].Line, fs[i].Path = "", 0, cmp.Or(field, fs[i].Path)
+	}
+	return fs
 }
 
 // changedPaths are the paths that the plan's changes of the repository may touch.

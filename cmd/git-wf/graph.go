@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"slices"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -13,9 +12,6 @@ import (
 )
 
 func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	if format := c.String("format"); !slices.Contains([]string{"", "ascii", "mermaid", "svg"}, format) {
-		return usage("--format: expected ascii, mermaid or svg, found %q", format)
-	}
 	s, err := e.state(c.Context, store, snap)
 	if err != nil {
 		return err
@@ -34,7 +30,10 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 
 // writeGraph prints the graph in the format asked for.
 func (e *env) writeGraph(c *cli.Context, g graph.Graph) error {
-	switch c.String("format") {
+	switch format := c.String("format"); format {
+	case "", "ascii":
+	default:
+		return usage("--format: expected ascii, mermaid or svg, found %q", format)
 	case "mermaid":
 		return graph.Mermaid(e.stdout, g)
 	case "svg":

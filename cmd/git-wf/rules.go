@@ -41,8 +41,9 @@ var decision = rule{looks: true, person: "*"}
 var rules = map[string]rule{
 	"next": {looks: true}, "submit": {looks: true}, "status": {looks: true}, "switch": {looks: true},
 	"checkout": {looks: true}, "start": {looks: true},
-	"plan": {looks: true, lands: true, outside: "!schema"},
-	"add":  {looks: true, outside: "*"}, "do": {looks: true, outside: "*"}, "rerun": {looks: true, outside: "*"},
+	"plan":  {looks: true, lands: true, outside: "!schema"},
+	"issue": {looks: true, outside: "*"}, "issue list": {},
+	"add": {looks: true, outside: "*"}, "do": {looks: true, outside: "*"}, "rerun": {looks: true, outside: "*"},
 	"pause": {looks: true, outside: "*"}, "resume": {looks: true, outside: "*"},
 	"doctor": {outside: "fix|mask"}, "hooks install": {outside: "*"},
 

@@ -23,6 +23,7 @@ type Draft struct {
 	Plan   *plan.Plan // as parsed and validated
 	Author plan.Actor
 	Source plan.OID // HEAD
+	Aside  bool     // a new plan does not become the active one
 
 	// of a split or an amendment, the plan with it, and what is made again
 	After *plan.State
@@ -98,8 +99,10 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	if _, err := e.Store.Append(ctx, id, ev, opts); err != nil {
 		return "", nil, err
 	}
-	if err := e.Store.SetActive(context.WithoutCancel(ctx), id); err != nil {
-		return "", nil, err
+	if !d.Aside {
+		if err := e.Store.SetActive(context.WithoutCancel(ctx), id); err != nil {
+			return "", nil, err
+		}
 	}
 	state, err := e.settlePlan(ctx, id, plan.PlanTaskID)
 	return id, state, err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"gitwf/internal/expand"
+	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -28,31 +30,23 @@ func registerError(id plan.ID) error {
 // without names, those that no other plan does.
 func RegisterItems(ctx context.Context, store *gitstore.Store, register plan.ID,
 	names []string) ([]any, error) {
-	snap, err := store.Snapshot(ctx, register)
-	if err != nil {
-		return nil, err
-	}
-	if !snap.Plan.Register {
-		return nil, fault.Refused("git wf plans", "%s is no register", register)
-	}
-	does, err := takers(ctx, store, register)
+	_, entries, err := registerEntries(ctx, store, register)
 	if err != nil {
 		return nil, err
 	}
 	var items []any
 	found := map[string]bool{}
-	for _, t := range snap.State().Children(snap.Plan.RootTaskID) {
-		s, by := snap.State().Tasks[t], does[t]
-		switch named := slices.Contains(names, string(t)); {
-		case s.NodeType != plan.Action || s.Planning() || s.Status.Gone() || len(names) > 0 && !named:
+	for _, en := range entries {
+		switch named := slices.Contains(names, string(en.TaskID)); {
+		case !en.Open || len(names) > 0 && !named:
 			continue
-		case named && by != "":
-			return nil, fault.Refused("git wf status --plan "+string(by), "%s of %s is in the plan %s already", t,
-				register, by)
-		case by != "":
+		case named && en.Plan != "":
+			return nil, fault.Refused("git wf status --plan "+string(en.Plan), "%s of %s is in the plan %s already",
+				en.TaskID, register, en.Plan)
+		case en.Plan != "":
 			continue
 		}
-		items, found[string(t)] = append(items, itemOf(register, s.Task)), true
+		items, found[string(en.TaskID)] = append(items, itemOf(register, en.Task)), true
 	}
 	for _, name := range names {
 		if !found[name] {
@@ -101,6 +95,139 @@ func takers(ctx context.Context, store *gitstore.Store, register plan.ID) (map[p
 		}
 	}
 	return by, nil
+}
+
+// An Entry is a task of a register, and what has become of it.
+type Entry struct {
+	Task     *plan.Task  `json:"-"`
+	TaskID   plan.TaskID `json:"task_id"`
+	Severity string      `json:"severity,omitempty"`
+	Title    string      `json:"title"`
+	Open     bool        `json:"open"`
+	Plan     plan.ID     `json:"plan_id,omitempty"` // that does it
+	Closed   string      `json:"closed,omitempty"`  // by which version, or why
+}
+
+// Name is what the task is called where it comes from: its address, or its number.
+func (en Entry) Name() string { return fmt.Sprint(cmp.Or(en.Task.Meta["url"], en.Task.Meta["number"])) }
+
+// Register returns the register that is called so, and its tasks; it is nil, and its id that of a new one, where there
+// is none yet.
+func (e *Engine) Register(ctx context.Context, name string) (*gitstore.Snapshot, plan.ID, []Entry, error) {
+	id := e.named(plan.NewID(strings.TrimPrefix(name, "WFS-"), 1))
+	snap, all, err := registerEntries(ctx, e.Store, id)
+	if errors.Is(err, gitstore.ErrNoPlan) {
+		err = nil
+	}
+	return snap, id, all, err
+}
+
+// registerEntries reads a register.
+func registerEntries(ctx context.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, []Entry, error) {
+	snap, err := store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !snap.Plan.Register {
+		return nil, nil, fault.Refused("git wf plans", "%s is no register", id)
+	}
+	does, err := takers(ctx, store, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []Entry
+	for _, t := range snap.State().Children(snap.Plan.RootTaskID) {
+		s := snap.State().Tasks[t]
+		if s.NodeType != plan.Action || s.Planning() {
+			continue
+		}
+		en := Entry{Task: s.Task, TaskID: t, Title: s.Title, Open: !s.Status.Gone()}
+		en.Severity, _ = s.Meta["severity"].(string)
+		if marks := snap.Records.Of(t).Marks; en.Open {
+			en.Plan = does[t]
+		} else if len(marks) > 0 {
+			d, err := export.DocumentsOf(ctx, store, snap, t).Mark(marks[len(marks)-1])
+			if err != nil {
+				return nil, nil, err
+			}
+			en.Closed = d.Reason
+		}
+		all = append(all, en)
+	}
+	return snap, all, nil
+}
+
+// AddToRegister gives tasks ids with a prefix, and adds them to a register, which it makes where snap is nil.
+func (e *Engine) AddToRegister(ctx context.Context, snap *gitstore.Snapshot, id plan.ID, prefix string,
+	tasks []*plan.Task) error {
+	alone := register(id) // what the review would reject of them alone is refused
+	p, had := register(id), map[plan.TaskID]*plan.TaskRecords{}
+	if snap != nil {
+		whole := *snap.Plan
+		p, had = &whole, snap.Records.Tasks
+		p.Tasks = slices.Clone(p.Tasks)
+	}
+	n := 0
+	for _, t := range tasks {
+		for t.TaskID == "" || p.Task(t.TaskID) != nil || had[t.TaskID] != nil {
+			n++
+			t.TaskID = plan.TaskID(fmt.Sprint(prefix, n))
+		}
+		t.ParentTaskID = p.RootTaskID
+		p.Tasks, alone.Tasks = append(p.Tasks, t), append(alone.Tasks, t)
+	}
+	weights, err := e.Weights()
+	if err != nil {
+		return err
+	}
+	if rev := plandoc.ReviewPlan(alone, weights.Days); rev.Verdict != plan.Approved {
+		why := plain.Some(rev.Suggestions, 5, func(s plandoc.PlanSuggestion) string {
+			return fmt.Sprintf("%s: %s", s.TaskID, s.Text)
+		})
+		return fault.Refused("say it in other words", "the review would reject it: %s", strings.Join(why, "; "))
+	}
+	person, err := e.Store.Person(ctx)
+	if err != nil {
+		return err
+	}
+	return e.changeRegister(ctx, snap, p, person)
+}
+
+// register is one without a task.
+func register(id plan.ID) *plan.Plan {
+	title := strings.TrimPrefix(string(id), "WFS-")
+	return &plan.Plan{SchemaVersion: 1, Title: title, TopTask: "What other plans do: " + title, PlanID: id,
+		RootTaskID: plan.RootID, Register: true, Tasks: []*plan.Task{{TaskID: plan.RootID, NodeType: plan.Goal,
+			Title: title, FinalDeliverableSpec: &plan.FinalDeliverableSpec{Mode: plan.PassThrough}}}}
+}
+
+// changeRegister records a register as it is to be: an amendment, or a new plan where snap is nil.
+func (e *Engine) changeRegister(ctx context.Context, snap *gitstore.Snapshot, p *plan.Plan, person plan.Actor) error {
+	data, err := plandoc.WriteYAML(p)
+	if err != nil {
+		return err
+	}
+	const name = "the register"
+	d, r := Draft{Name: name, Data: data, Author: person, Aside: true},
+		Replanning{Agent: plan.AgentManual, Person: person, Reason: "More tasks"}
+	if snap != nil {
+		d, err = e.DraftFor(ctx, snap.ID, r, name, data)
+	} else if d.Plan, err = plandoc.ParseValid(name, data, e.Policy.Floors); err == nil {
+		d.Source, err = e.Store.Head(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	task, s := plan.PlanTaskID, (*plan.State)(nil)
+	if snap == nil {
+		_, s, err = e.CreatePlan(ctx, d)
+	} else if task, err = e.Replan(ctx, snap.ID, r); err == nil {
+		s, err = e.HandInPlan(ctx, snap.ID, task, d)
+	}
+	if err == nil && !s.Plan.Grafted(task) {
+		err = fault.Waiting("git wf run --plan "+string(p.PlanID), "%s waits for review: %s", p.PlanID, task)
+	}
+	return err
 }
 
 // closeTasks closes the tasks of registers that a plan has done. A register that is not here is closed by whoever has

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/exchange"
+	"gitwf/internal/fault"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+)
+
+func (e *env) issueCommand() *cli.Command {
+	register := &cli.StringFlag{Name: "register", Value: "WFS-issues", Usage: "the `REGISTER`"}
+	return parent("issue", "keep issues, which a workflow solves",
+		command("add WHAT...", "add an issue", e.onEngine(e.issueAdd),
+			textFlag("text", "more about it", ""),
+			textFlag("file,f", "the `FILE` with that; - is standard input", ""),
+			textFlag("severity", "`HOW` bad it is: critical, high, medium or low", ""),
+			listFlag("criterion,c", "what must be true when it is solved"),
+			listFlag("path", "a `PATH` or pattern that has to do with it"), register, jsonFlag()),
+		command("list", "list the open issues, and the plans that solve them", e.onEngine(e.issueList),
+			boolFlag("all,a", "the closed ones, too, and by what"), register, jsonFlag()),
+		command("import FILE", "add open issues of GitHub's JSON; - is standard input", e.onEngine(e.issueImport),
+			boolFlag("partial", "take what can be read"), boolFlag("dry-run,n", "show what would be added"), register,
+			jsonFlag()))
+}
+
+// An issueOutcome says what became of an issue.
+type issueOutcome struct {
+	TaskID plan.TaskID `json:"task_id,omitempty"`
+	Status string      `json:"status"` // added, there, or closed: there, where it comes from
+	Title  string      `json:"title"`
+	Number string      `json:"number,omitempty"`
+}
+
+func (e *env) issueAdd(c *cli.Context, eng *engine.Engine) error {
+	i := exchange.Issue{Title: strings.Join(c.Args().Slice(), " "), Text: c.String("text"),
+		Severity: c.String("severity"), Criteria: c.StringSlice("criterion"), Paths: c.StringSlice("path")}
+	if i.Severity != "" && !slices.Contains(exchange.Severities, i.Severity) {
+		return usage("--severity: expected %s, found %q", strings.Join(exchange.Severities, ", "), i.Severity)
+	}
+	if file := c.String("file"); file != "" {
+		text, err := e.readInput(file, exchange.MaxFileBytes)
+		if err != nil {
+			return unreadable(fileWord(file), err, "git wf issue add WHAT --file FILE")
+		}
+		i.Text = string(text)
+	}
+	if err := i.TooLong(); err != nil {
+		return fault.Usage("put it into a file of the repository, and name that with --path", "%w", err)
+	}
+	done, err := e.addIssues(c, eng, []exchange.Issue{i})
+	switch {
+	case err != nil:
+		return err
+	case done[0].Status == "there":
+		return fault.Refused("git wf issue list", "%s has this title already", done[0].TaskID)
+	}
+	return e.printIssues(c, done)
+}
+
+func (e *env) issueImport(c *cli.Context, eng *engine.Engine) error {
+	file := c.Args().First()
+	data, err := e.readInput(file, exchange.MaxFileBytes)
+	if err != nil {
+		return unreadable(fileWord(file), err, "git wf issue import FILE")
+	}
+	issues, wrong := exchange.Issues(fileWord(file), data)
+	if len(wrong) > 0 && !c.Bool("partial") {
+		return fault.Usage("mend it, or take the rest with --partial; nothing was written", "%w", wrong)
+	}
+	for _, f := range wrong {
+		fmt.Fprintln(e.stderr, "warning: "+f.Error())
+	}
+	done, err := e.addIssues(c, eng, issues)
+	if err != nil {
+		return err
+	}
+	return e.printIssues(c, done)
+}
+
+// addIssues adds what is not there yet. What is closed where it comes from is only named.
+func (e *env) addIssues(c *cli.Context, eng *engine.Engine, issues []exchange.Issue) ([]issueOutcome, error) {
+	snap, id, entries, err := eng.Register(c.Context, c.String("register"))
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]*engine.Entry{} // by where they come from, and while they are open by title
+	for i, en := range entries {
+		if there[en.Name()] = &entries[i]; en.Open {
+			there[en.Title] = &entries[i]
+		}
+	}
+	var tasks []*plan.Task
+	done, mask := make([]issueOutcome, len(issues)), eng.Secrets()
+	for n, i := range issues {
+		for _, text := range []*string{&i.Title, &i.Text, &i.URL} {
+			*text = mask.Text(*text)
+		}
+		for n := range i.Criteria {
+			i.Criteria[n] = mask.Text(i.Criteria[n])
+		}
+		t := i.Task()
+		o := issueOutcome{Status: "added", Title: t.Title, Number: i.Number}
+		en := engine.Entry{Task: t, Open: true}
+		is := there[t.Title]
+		if i.Number != "" {
+			is = cmp.Or(there[en.Name()], is)
+		}
+		switch {
+		case is != nil:
+			o.TaskID, o.Status = is.TaskID, "there"
+			if i.Closed && is.Open {
+				o.Status = "closed"
+			}
+		case i.Closed:
+			o.Status = "closed"
+		default:
+			tasks = append(tasks, t)
+			there[en.Name()], there[t.Title] = &en, &en
+		}
+		done[n] = o
+	}
+	if len(tasks) > 0 && !c.Bool("dry-run") {
+		if err := eng.AddToRegister(c.Context, snap, id, "ISSUE-", tasks); err != nil {
+			return nil, mendFile(withoutFile(err), "mend the options or the file")
+		}
+	}
+	for n := range done {
+		if done[n].Status == "added" {
+			done[n].TaskID, tasks = tasks[0].TaskID, tasks[1:]
+		}
+	}
+	return done, nil
+}
+
+func (e *env) printIssues(c *cli.Context, done []issueOutcome) error {
+	return e.out(done, func(w io.Writer) {
+		count := map[string]int{}
+		for _, o := range done {
+			count[o.Status]++
+			switch {
+			case o.Status == "added":
+				fmt.Fprintf(w, "%s: %s\n", cmp.Or(o.TaskID, "new"), o.Title)
+			case o.Status == "closed" && o.TaskID != "":
+				fmt.Fprintf(w, "%s: closed as #%s, and open here: git wf abandon %[1]s --plan %[3]s -m WHY\n",
+					o.TaskID, plain.Line(o.Number), c.String("register"))
+			}
+		}
+		if len(done) > 1 {
+			fmt.Fprintf(w, "%d added, %d there already, %d closed\n", count["added"], count["there"], count["closed"])
+		}
+		if count["added"] > 0 {
+			fmt.Fprintf(w, "next: git wf plan --workflow issue --set issues=%s WHAT\n", c.String("register"))
+		}
+	})
+}
+
+func (e *env) issueList(c *cli.Context, eng *engine.Engine) error {
+	_, id, all, err := eng.Register(c.Context, c.String("register"))
+	if err != nil {
+		return err
+	}
+	list := orEmpty(slices.DeleteFunc(all, func(en engine.Entry) bool { return !en.Open && !c.Bool("all") }))
+	return e.out(list, func(w io.Writer) {
+		if len(list) == 0 {
+			fmt.Fprintf(w, "%s has no open issue: git wf issue add WHAT\n", id)
+		}
+		for _, en := range list {
+			state := ""
+			switch {
+			case en.Plan != "":
+				state = "  in " + string(en.Plan)
+			case !en.Open:
+				state = "  closed: " + plain.Line(en.Closed)
+			}
+			fmt.Fprintf(w, "%-9s %-8s  %s%s\n", en.TaskID, cmp.Or(plain.Line(en.Severity), "-"), plain.Line(en.Title),
+				e.paint("90", state))
+		}
+	})
+}

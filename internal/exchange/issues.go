@@ -1,0 +1,126 @@
+package exchange
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"gitwf/internal/outline"
+	"gitwf/internal/pattern"
+	"gitwf/internal/plan"
+)
+
+// Issue is what is to become a task of a register.
+type Issue struct {
+	Title, Text     string
+	Severity        string // one of Severities, "" for none
+	Criteria, Paths []string
+	Number, URL     string // where it comes from, "" for nowhere
+	Closed          bool   // there
+}
+
+// Severities are those of issues, the worst first.
+var Severities = []string{"critical", "high", "medium", "low"}
+
+// MaxFileBytes is the size of the largest file that is read.
+const MaxFileBytes = maxFile
+
+// severityLabel is a label that says how bad it is: "critical", "priority: high", "P1", "sev/2".
+var severityLabel = pattern.Compile(`^(?:(?:priority|prio|severity|sev)[\s:/_-]*(critical|high|medium|low|[0-4])` +
+	`|(critical|high|medium|low)(?:[\s_-]+(?:priority|severity))?|(p[0-3]))$`)
+
+// severityWords are the words of such labels, as the indexes of Severities.
+var severityWords = [...]string{"critical p0 0 1", "high p1 2", "medium p2 3", "low p3 4"}
+
+// Issues reads issues as gh issue list --json or GitHub's REST API has them, pull requests left out. What can't be
+// taken is a finding.
+func Issues(name string, data []byte) ([]Issue, plan.Findings) {
+	r := &reader{fsys: Text("issues", data)}
+	var all []Issue
+	if text, ok := r.decode(name, data); ok {
+		v, ok := r.jsonText(name, text, 1)
+		list, isList := v.([]any)
+		if ok && !isList {
+			list = []any{v}
+		}
+		for i, v := range list {
+			doc, _ := v.(*object)
+			if !isIssue(doc) {
+				r.find("wrong-type", name, 0, fmt.Sprintf("[%d] is no issue", i), "number, title and body", kindOf(v))
+				continue
+			}
+			issue := issueOf(doc)
+			switch err := issue.TooLong(); {
+			case err != nil:
+				r.find("too-long", name, doc.line, fmt.Sprintf("#%s: %v", issue.Number, err), "", "")
+			case doc.get("pull_request") == nil && !strings.Contains(issue.URL, "/pull/"):
+				all = append(all, issue)
+			}
+		}
+	}
+	return all, r.findings
+}
+
+// issueOf reads an issue. The empty boxes of its text are what must be true of it.
+func issueOf(doc *object) Issue {
+	i := Issue{Title: doc.str("title"), Text: doc.str("body"), Number: firstText(doc.get("number")),
+		URL: firstText(doc.get("html_url"), doc.get("url")), Closed: stateOf(doc.str("state")) == over}
+	if !webAddress.Get().MatchString(i.URL) {
+		i.URL = ""
+	}
+	i.Paths = pathsIn(i.Text)
+	_, whole := outline.Cut(i.Text)
+	whole.Walk(func(n, _ *outline.Node) bool {
+		if n.Boxed && strings.TrimSpace(n.Box) == "" && n.Text != "" {
+			i.Criteria = append(i.Criteria, "#"+i.Number+": "+n.Text)
+		}
+		return true
+	})
+	worst := len(Severities)
+	for _, label := range doc.list("labels") {
+		name := textOf(label)
+		if o, ok := label.(*object); ok {
+			name = o.str("name")
+		}
+		m := severityLabel.Get().FindStringSubmatch(strings.ToLower(strings.TrimSpace(name)))
+		for at, words := range severityWords {
+			if m != nil && slices.Contains(strings.Fields(words), m[1]+m[2]+m[3]) && at < worst {
+				worst, i.Severity = at, Severities[at]
+			}
+		}
+	}
+	return i
+}
+
+var webAddress = pattern.Compile(`^https?://[!-~]{1,500}$`)
+
+// TooLong says that the text has more characters than a plan file may hold in one.
+func (i Issue) TooLong() error {
+	if n := utf8.RuneCountInString(i.Title + i.Text); n > maxText {
+		return fmt.Errorf("the text has %d characters, expected at most %d", n, maxText)
+	}
+	return nil
+}
+
+// Task is the issue as a task without an id: a change of the paths that it names, or of any.
+func (i Issue) Task() *plan.Task {
+	a, it := &assembler{out: &Imported{}}, &item{criteria: i.Criteria, files: i.Paths, days: 1}
+	t := &plan.Task{NodeType: plan.Action, Title: a.title(i.Title, "#"+i.Number), EstimatedPersonDays: it.days,
+		Meta: map[string]any{}}
+	for key, value := range map[string]string{"severity": i.Severity, "number": i.Number, "url": i.URL} {
+		if value != "" {
+			t.Meta[key] = value
+		}
+	}
+	text := i.Text
+	if utf8.RuneCountInString(i.Title) > maxTitle {
+		text = i.Title + "\n\n" + text
+	}
+	a.complete(it, t, text)
+	if len(i.Criteria) == 0 {
+		t.AcceptanceCriteria[0].Statement = fmt.Sprintf("what %q asks for is there, what it says is wrong is not",
+			t.Title)
+	}
+	return t
+}

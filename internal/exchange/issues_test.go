@@ -1,0 +1,69 @@
+package exchange
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
+	"gitwf/internal/policy"
+)
+
+func TestIssueSeverity(t *testing.T) {
+	for labels, want := range map[string]string{
+		`"bug"`: "", `"critical"`: "critical", `{"name": "High"}`: "high", `"priority: high"`: "high",
+		`"Priority/Medium"`: "medium", `"severity:low"`: "low", `"low priority"`: "low", `"P0"`: "critical",
+		`"p3"`: "low", `"sev/1"`: "critical", `"sev-2"`: "high", `"SEV4"`: "low", `"severity 0"`: "critical",
+		`"low", "P1"`: "high", `"P4"`: "", `"high-contrast"`: "", `"not critical"`: "", `5, null, {}, []`: "",
+	} {
+		issues, wrong := Issues("i.json", []byte(`[{"number": 1, "title": "t", "labels": [`+labels+`]}]`))
+		if len(wrong) > 0 || len(issues) != 1 || issues[0].Severity != want {
+			t.Errorf("%s: %+v %v, want %q", labels, issues, wrong, want)
+		}
+	}
+}
+
+func TestIssueTooLong(t *testing.T) {
+	text := strings.Repeat("x", maxText)
+	for body, n := range map[string]int{text[:maxText-1]: 1, text: 0} {
+		issues, wrong := Issues("i.json", []byte(`[{"number": 17, "title": "t", "body": "`+body+`"}]`))
+		if len(issues) != n || len(wrong) != 1-n || n == 0 && !strings.Contains(wrong.Error(), "#17: the text has 20001") {
+			t.Errorf("%d characters: %d issues, %v", len(body), len(issues), wrong)
+		}
+	}
+}
+
+// Whatever a file says, what is taken from it makes a register that is valid, and none of it is a command line.
+func FuzzIssues(f *testing.F) {
+	f.Add(`[{"number": 7, "title": "Crash", "state": "OPEN", "url": "https://x/7", "labels": [{"name": "P0"}],` +
+		` "body": "In ` + "`a/b.go`" + `\n- [ ] works\n- [x] seen\n- [ ] \u202e\n"}]`)
+	f.Add(`[{"number": "../..", "title": "\u0000\u001b", "body": null, "labels": [1, {}, "sev/9"]}, {"title": "a", "number": 1.5}]`)
+	f.Add(`{"title": "` + strings.Repeat("x", 300) + `", "body": "a/../b ./c/** .git/config /etc/x.md C:\\x"}`)
+	f.Add(`[[], {}, null`)
+	f.Fuzz(func(t *testing.T, text string) {
+		issues, _ := Issues("i.json", []byte(text))
+		p := &plan.Plan{SchemaVersion: 2, Title: "x", TopTask: "x", RootTaskID: plan.RootID, Register: true,
+			Tasks: []*plan.Task{{TaskID: plan.RootID, NodeType: plan.Goal, Title: "x",
+				FinalDeliverableSpec: &plan.FinalDeliverableSpec{Mode: plan.PassThrough}}}}
+		for i, issue := range issues[:min(len(issues), 100)] {
+			task := issue.Task()
+			task.TaskID, task.ParentTaskID = plan.TaskID(fmt.Sprintf("ISSUE-%d", i+1)), plan.RootID
+			p.Tasks = append(p.Tasks, task)
+		}
+		if len(p.Tasks) == 1 {
+			return
+		}
+		data, err := plandoc.Encode(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := plandoc.ParseValid("register.json", data, policy.Floors{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := plandoc.CommandLines(read); len(lines) > 0 {
+			t.Errorf("has command lines: %v", lines)
+		}
+	})
+}
