@@ -26,6 +26,7 @@ type Node struct {
 type Line struct {
 	No   int
 	Text string
+	Raw  bool // in code, or in a comment
 }
 
 var (
@@ -47,7 +48,7 @@ func Cut(text string) (front []Line, whole *Node) {
 		for i, line := range lines[1:] {
 			if trimmed := strings.TrimRight(line, " \t"); trimmed == "---" || trimmed == "..." {
 				for j := 1; j <= i; j++ {
-					front = append(front, Line{j + 1, lines[j]})
+					front = append(front, Line{No: j + 1, Text: lines[j]})
 				}
 				from = i + 2
 				break
@@ -77,15 +78,15 @@ func (c *cutter) line(no int, line string) {
 			strings.HasSuffix(line, m[1]) { // what names a language begins code
 			c.closing = ""
 		}
-		c.add(no, line)
+		c.add(Line{no, line, true})
 		return
 	case c.comment:
 		c.comment = !strings.Contains(line, "-->")
-		c.add(no, line)
+		c.add(Line{no, line, true})
 		return
 	case strings.TrimSpace(line) == "":
 		c.blank = true
-		c.add(no, "")
+		c.add(Line{No: no})
 		return
 	case strings.HasPrefix(strings.TrimSpace(line), "<!--"):
 		c.comment = !strings.Contains(line, "-->")
@@ -113,16 +114,16 @@ func (c *cutter) line(no int, line string) {
 	if opened != nil {
 		c.closing = opened[1]
 	}
-	c.add(no, line)
+	c.add(Line{No: no, Text: line})
 }
 
 // add gives a line to the innermost item or heading.
-func (c *cutter) add(no int, line string) {
+func (c *cutter) add(line Line) {
 	to := c.heads[len(c.heads)-1]
 	if len(c.items) > 0 {
 		to = c.items[len(c.items)-1]
 	}
-	to.Lines = append(to.Lines, Line{no, line})
+	to.Lines = append(to.Lines, line)
 }
 
 func (c *cutter) heading(n *Node) {
