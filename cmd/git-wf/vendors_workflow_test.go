@@ -121,6 +121,42 @@ func flatten(parts ...any) (turns []wiretest.Turn) {
 
 const document = "---\ndocument_type: text\nversion: 1\ndependencies: []\n---\n"
 
+// ideas are three from each angle.
+func ideas(angles ...string) string {
+	text := "---\nideas:\n"
+	for _, angle := range angles {
+		for n := range 3 {
+			text += fmt.Sprintf("  - title: Idea %d from %s\n    angle: %[2]s\n    assumption: Somebody wants it this year\n"+
+				"    impact: They stop to wait for it\n    first_step: Ask ten of them tomorrow\n", n, angle)
+		}
+	}
+	return text + "---\n"
+}
+
+const (
+	synthesis = `---
+themes: [{name: Less, strength: 8, ideas: [Idea 1]}, {name: Later, strength: 5, ideas: [Idea 2]}]
+conflicts: []
+coverage: [{aspect: time, covered: true}]
+proposals: [{title: Less, ideas: [Idea 1], answers: [], feasibility: 7, innovation: 6, benefits: [time], risks: [none]}]
+---
+`
+	evaluation = `---
+weak: false
+top_pick: Less
+ranking:
+  - title: Less
+    feasibility: 7
+    innovation: 6
+    impact: 8
+    cost: 6
+    score: 6.8
+    recommendation: Recommend
+    why: It is what was asked for
+---
+`
+)
+
 func writes(path string) wiretest.Call {
 	return toolCall("write", m{"filePath": path, "content": "hello\n"})
 }
@@ -153,12 +189,12 @@ var vendorFlows = []vendorFlow{
 			hands("TEST-1.1", "tests/1.1.sh", "grep -q hello src/one\n"), hands("TEST-1.2", "tests/1.2.sh", "grep -q hello src/two\n"),
 			hands("DEV-1.1", "src/one", "hello\n"), hands("DEV-1.2", "src/two", "hello\n"),
 			judge("REVIEW-1", nil, "TEST-1.1", "TEST-1.2", "DEV-1.1", "DEV-1.2"))},
-	{workflow: "brainstorm", vendor: "gemini", set: []string{"mode=deep"}, want: []string{"SYNTH-1.*done", "EVAL-1.*v1 approved 60"},
+	{workflow: "brainstorm", vendor: "gemini", set: []string{"mode=deep"}, want: []string{"SYNTH-1.*done", "EVAL-1.*v1 approved 90"},
 		turns: flatten(
-			hands("IDEA-1", "ideas.md", "Six ideas.\n"), approves("IDEA-1", "C1", 1, nil),
-			hands("SYNTH-1", "synthesis.md", "Two themes.\n"), approves("SYNTH-1", "S1", 3, nil),
-			hands("EVAL-1", "evaluation.md", "Ranked.\n"),
-			approves("EVAL-1", "E1", 1, m{"feasibility": 6, "innovation": 6, "impact": 6, "cost": 6}))},
+			hands("IDEA-1", "ideas.md", ideas("technical", "product", "risk")),
+			judge("CHALLENGE-1", m{"critical": 0, "high": 0, "medium": 2, "low": 1}, "IDEA-1"),
+			hands("SYNTH-1", "synthesis.md", synthesis), approves("SYNTH-1", "S1", 3, m{"rating": 4}),
+			hands("EVAL-1", "evaluation.md", evaluation), approves("EVAL-1", "E1", 1, nil))},
 	{workflow: "lifecycle", vendor: "opencode", set: []string{"pipeline=fe-only"}, person: "SCHEME-1",
 		want: []string{"DEV-FE-1.*verified", "DEV-FE-2.*verified", "QA-FE-1.*done"},
 		turns: flatten(

@@ -31,8 +31,10 @@ if test "$WF_ROLE" != action; then
 	case $WF_TASK in IDEA-*) id=C1 ;; SYNTH-*) id=S1 ;; BRIEF-*) id=B1 ;; ARCH-*) id=D1 ;; *) id= ;; esac
 	verdict=APPROVED pass=true
 	case $WF_TASK$prompt in *'second try'*) ;; IDEA-1*) verdict=REJECTED pass=false ;; esac
+	ratings='"rating": 4'
+	case $WF_TASK in IDEA-*) ratings='"critical": 0, "high": 0, "medium": 1, "low": 0' ;; esac
 	criteria=${id:+'{"id": "'$id'", "pass": '$pass', "evidence": "seen"}'}
-	echo '{"schema_version": 1, "result_type": "REVIEW", "verdict": "'$verdict'", "score": 90,
+	echo '{"schema_version": 1, "result_type": "REVIEW", "verdict": "'$verdict'", "score": 90, "ratings": {'"$ratings"'},
 		"criteria": ['"$criteria"'], "suggestions": []}'
 	exit
 fi
@@ -49,7 +51,16 @@ part() { # a task, in the words of each workflow
 }
 case $1.$WF_TASK in
 *.IDEA-*) echo "$try try" > "$WF_OUT/ideas.md" ;;
-*.SYNTH-*) echo synthesis > "$WF_OUT/synthesis.md" ;;
+*.SYNTH-*)
+	cat > "$WF_OUT/synthesis.md" <<-END
+	---
+	themes: [{name: Less, strength: 8, ideas: [One]}, {name: Later, strength: 5, ideas: [Two]}]
+	conflicts: []
+	coverage: [{aspect: time, covered: true}]
+	proposals: [{title: Less, ideas: [One], answers: [], feasibility: 7, innovation: 6, benefits: [time], risks: [none]}]
+	---
+	END
+	;;
 iterdev.DESIGN-*)
 	echo design > "$WF_OUT/design.md"
 	echo '{"tasks": ['"$(part "part-$WF_TASK")"']}' > "$WF_OUT/task-breakdown.json" ;;
