@@ -119,7 +119,91 @@ func flatten(parts ...any) (turns []wiretest.Turn) {
 	return turns
 }
 
-const document = "---\ndocument_type: text\nversion: 1\ndependencies: []\n---\n"
+const document = "---\ndocument_type: requirements\nversion: 1\ndependencies: []\n---\n"
+
+// ideas are three from each angle.
+func ideas(angles ...string) string {
+	text := "---\nideas:\n"
+	for _, angle := range angles {
+		for n := range 3 {
+			text += fmt.Sprintf("  - title: Idea %d from %s\n    angle: %[2]s\n    assumption: Somebody wants it this year\n"+
+				"    impact: They stop to wait for it\n    first_step: Ask ten of them tomorrow\n", n, angle)
+		}
+	}
+	return text + "---\n"
+}
+
+const (
+	synthesis = `---
+themes: [{name: Less, strength: 8, ideas: [Idea 1]}, {name: Later, strength: 5, ideas: [Idea 2]}]
+conflicts: []
+coverage: [{aspect: time, covered: true}]
+proposals: [{title: Less, ideas: [Idea 1], answers: [], feasibility: 7, innovation: 6, benefits: [time], risks: [none]}]
+---
+`
+	evaluation = `---
+weak: false
+top_pick: Less
+ranking:
+  - title: Less
+    feasibility: 7
+    innovation: 6
+    impact: 8
+    cost: 6
+    score: 6.8
+    recommendation: Recommend
+    why: It is what was asked for
+---
+`
+)
+
+const (
+	discovery = `{"problem": "Nobody can buy seeds of old kinds.", "target_users": ["Ada"], "domain": "shops", "constraints": [],
+		"dimensions": ["who", "what", "when"], "complexity": "simple", "codebase": null, "focus_areas": [], "risks": [], "open_questions": []}`
+	confirmed = `{"source": "auto", "rounds": 0, "problem": "Nobody can buy seeds of old kinds.", "domain": "shops",
+		"users": [{"name": "Ada", "needs": [], "pains": []}], "features": [
+			{"name": "buy", "description": "Members buy old seeds", "criteria": [], "edge_cases": [], "priority": "must"},
+			{"name": "give", "description": "Members give seeds away", "criteria": [], "edge_cases": [], "priority": "unset"}],
+		"nfrs": [], "boundaries": {"in_scope": [], "out_of_scope": [], "constraints": []}, "integrations": [], "assumptions": [], "log": []}`
+	brief        = "## Vision\nAll.\n## Problem\nNone.\n## Personas\n- Ada\n## Goals\n### G-001 Half order alone\n### G-002 Few ask\n"
+	requirements = `## REQ-001 Buy (Must)
+Traces: G-001
+- [ ] It is bought
+- [ ] Without a name it is not
+## REQ-002 Sell (Must)
+Traces: G-002
+- [ ] It is sold
+- [ ] Without a price it is not
+## REQ-003 Return (Could)
+Traces: G-002
+- [ ] It comes back
+- [ ] Not when it was sown
+`
+	architecture = `## ADR-001 Files
+Traces: REQ-001, REQ-002, REQ-003
+- Option: files
+- Option: tables
+## ADR-002 One program
+Traces: REQ-001
+- Option: one
+- Option: two
+## Stack
+A shell.
+## Diagram
+One box.
+`
+)
+
+// epics are three, each with two stories.
+func epics() (text string) {
+	for n := range 3 {
+		text += fmt.Sprintf("## EPIC-00%d Order (MVP)\nTraces: REQ-001, REQ-002, REQ-003, ADR-001, ADR-002\n", n+1)
+		for k := range 2 {
+			text += fmt.Sprintf("### STORY-EPIC-00%d-00%d Order (S)\n", n+1, k+1)
+		}
+	}
+	return text
+}
 
 func writes(path string) wiretest.Call {
 	return toolCall("write", m{"filePath": path, "content": "hello\n"})
@@ -135,14 +219,17 @@ func scheme(lane string) string {
 var vendorFlows = []vendorFlow{
 	{workflow: "iterdev", vendor: "claude", set: []string{"variant=patch", "sprints=1"}, want: []string{"DEV-0.*v1 approved.*verified"},
 		turns: flatten(uses("DEV-0", edits["claude"]...), judge("VERIFY-0", nil, "DEV-0"))},
-	{workflow: "spec", vendor: "claude", service: []string{"product", "technical", "coverage"}, want: []string{"EPICS-1.*verified", "READY-1.*done"},
+	{workflow: "spec", vendor: "claude", set: []string{"talk=auto", "views=user"},
+		service: []string{"product", "technical", "quality", "risk", "coverage"}, want: []string{"EPICS-1.*verified", "REPORT-1.*done"},
 		turns: flatten(
-			hands("ASK-1", "refined.json", `{"status": "ready_for_confirmation", "problem": "Nobody can buy seeds of old kinds.", "features": ["buy", "sell"]}`),
-			hands("BRIEF-1", "product-brief.md", document+"Seeds for all.\n"), approves("BRIEF-1", "B1", 3, nil),
-			hands("REQ-1", "requirements.md", document+"REQ-001 buy, REQ-002 sell, REQ-003 return\n"), approves("REQ-1", "", 3, nil),
-			hands("ARCH-1", "architecture.md", document+"One program, not two.\n"), approves("ARCH-1", "D1", 3, nil),
-			hands("EPICS-1", "epics.md", document+"REQ-001, REQ-002, REQ-003\n"), approves("EPICS-1", "", 3, nil),
-			judge("READY-1", m{"completeness": 85, "consistency": 75, "traceability": 80, "depth": 90}, "BRIEF-1 B1", "REQ-1", "ARCH-1 D1", "EPICS-1"))},
+			hands("RESEARCH-1", "discovery.json", discovery), approves("RESEARCH-1", "", 3, m{"rating": 4}),
+			hands("CONFIRM-1", "refined-requirements.json", confirmed), hands("VIEW-1", "view.md", "- one\n- two\n- three\n"),
+			hands("BRIEF-1", "product-brief.md", document+brief), approves("BRIEF-1", "B1", 4, m{"rating": 4}),
+			hands("REQ-1", "requirements.md", document+requirements), approves("REQ-1", "", 3, m{"rating": 4}),
+			hands("ARCH-1", "architecture.md", document+architecture), approves("ARCH-1", "", 2, m{"rating": 4}),
+			hands("EPICS-1", "epics.md", document+epics()), approves("EPICS-1", "", 4, m{"rating": 4}),
+			judge("READY-1", m{"completeness": 85, "consistency": 85, "traceability": 80, "depth": 90}, "BRIEF-1 B1", "REQ-1", "ARCH-1", "EPICS-1"),
+			approves("REPORT-1", "", 5, m{"rating": 4}))},
 	{workflow: "blackboard", vendor: "codex", service: []string{"test", "dev", "review"}, person: "SCHEME-1",
 		want: []string{"DEV-1.2.*verified", "MAIN-1.*done.*v6"},
 		turns: flatten(
@@ -153,12 +240,12 @@ var vendorFlows = []vendorFlow{
 			hands("TEST-1.1", "tests/1.1.sh", "grep -q hello src/one\n"), hands("TEST-1.2", "tests/1.2.sh", "grep -q hello src/two\n"),
 			hands("DEV-1.1", "src/one", "hello\n"), hands("DEV-1.2", "src/two", "hello\n"),
 			judge("REVIEW-1", nil, "TEST-1.1", "TEST-1.2", "DEV-1.1", "DEV-1.2"))},
-	{workflow: "brainstorm", vendor: "gemini", set: []string{"mode=deep"}, want: []string{"SYNTH-1.*done", "EVAL-1.*v1 approved 60"},
+	{workflow: "brainstorm", vendor: "gemini", set: []string{"mode=deep"}, want: []string{"SYNTH-1.*done", "EVAL-1.*v1 approved 90"},
 		turns: flatten(
-			hands("IDEA-1", "ideas.md", "Six ideas.\n"), approves("IDEA-1", "C1", 1, nil),
-			hands("SYNTH-1", "synthesis.md", "Two themes.\n"), approves("SYNTH-1", "S1", 3, nil),
-			hands("EVAL-1", "evaluation.md", "Ranked.\n"),
-			approves("EVAL-1", "E1", 1, m{"feasibility": 6, "innovation": 6, "impact": 6, "cost": 6}))},
+			hands("IDEA-1", "ideas.md", ideas("technical", "product", "risk")),
+			judge("CHALLENGE-1", m{"critical": 0, "high": 0, "medium": 2, "low": 1}, "IDEA-1"),
+			hands("SYNTH-1", "synthesis.md", synthesis), approves("SYNTH-1", "S1", 3, m{"rating": 4}),
+			hands("EVAL-1", "evaluation.md", evaluation), approves("EVAL-1", "E1", 1, nil))},
 	{workflow: "lifecycle", vendor: "opencode", set: []string{"pipeline=fe-only"}, person: "SCHEME-1",
 		want: []string{"DEV-FE-1.*verified", "DEV-FE-2.*verified", "QA-FE-1.*done"},
 		turns: flatten(

@@ -46,7 +46,8 @@ var (
 		"brainstorm": {[]string{"mode=quick"}, "ideator challenger synthesizer product technical risk", nil, nil},
 		"iterdev":    {[]string{"variant=sprint", "sprints=1"}, "architect developer tester reviewer", nil, nil},
 		"lifecycle":  {[]string{"pipeline=impl-only"}, "planner executor tester reviewer", approveScheme, nil},
-		"spec":       {[]string{"rounds=2"}, "analyst writer product technical coverage gatekeeper", nil, nil},
+		"spec": {[]string{"rounds=2"}, "analyst researcher writer product technical quality risk coverage gatekeeper",
+			[][]string{{"run"}, {"review", "CONFIRM-1", "--approve"}}, nil},
 		"blackboard": {nil, "main test dev review", approveScheme, []string{"--orchestrator", "policy"}},
 		"constructs": {nil, "maker architect judge", [][]string{{"run"}, {"answer", "SIZE-1", "large"}}, nil},
 	}
@@ -113,7 +114,8 @@ func (r *Repo) play(ctx context.Context, workflow, roles string) error {
 	r.Env = []string{"CHAOS_GIT=" + real, "CHAOS_REF=" + planRef, "CHAOS_KILL=",
 		"PATH=" + filepath.Dir(git) + string(os.PathListSeparator) + r.file("bin") + string(os.PathListSeparator) +
 			os.Getenv("PATH")}
-	commands := [][]string{{"add", "test.sh"}, {"commit", "-q", "-m", "second"}}
+	commands := [][]string{{"add", "test.sh"}, {"commit", "-q", "-m", "second"},
+		{"config", "wf.env", "CHAOS_GIT"}} // a run line may call git
 	for _, role := range strings.Fields(roles) {
 		commands = append(commands, []string{"config", "wf.agent." + role + ".kind", "command"},
 			[]string{"config", "wf.agent." + role + ".command", "sh " + agent + " " + workflow},

@@ -11,7 +11,7 @@ judge() {
 	for pair in $(tr -d '\n ' < "$WF_CONTEXT" | grep -o '"task_id":"[A-Z]*-[0-9.]*","version":[0-9]*' |
 		sed 's/"task_id":"//; s/","version":/=/'); do
 		task=${pair%=*} version=v${pair#*=}
-		case $task in BRIEF-1) criteria=B1 ;; ARCH-1) criteria=D1 ;; *) criteria= ;; esac
+		case $task in BRIEF-1) criteria=B1 ;; *) criteria= ;; esac
 		criteria=${criteria:+'{"id": "'$criteria'", "pass": true, "evidence": "read"}'}
 		v='"verdict": "APPROVED", "criteria": ['$criteria']'
 		case $WF_TASK.$task.$version in
@@ -28,19 +28,33 @@ if test "$WF_ROLE" = consult; then
 	exit
 fi
 if test "$WF_ROLE" != action; then
-	case $WF_TASK in IDEA-*) id=C1 ;; SYNTH-*) id=S1 ;; BRIEF-*) id=B1 ;; ARCH-*) id=D1 ;; *) id= ;; esac
+	case $WF_TASK in IDEA-*) id=C1 ;; SYNTH-*) id=S1 ;; BRIEF-*) id=B1 ;; *) id= ;; esac
 	verdict=APPROVED pass=true
 	case $WF_TASK$prompt in *'second try'*) ;; IDEA-1*) verdict=REJECTED pass=false ;; esac
+	ratings='"rating": 4'
+	case $WF_TASK in IDEA-*) ratings='"critical": 0, "high": 0, "medium": 1, "low": 0' ;; esac
 	criteria=${id:+'{"id": "'$id'", "pass": '$pass', "evidence": "seen"}'}
-	echo '{"schema_version": 1, "result_type": "REVIEW", "verdict": "'$verdict'", "score": 90,
+	echo '{"schema_version": 1, "result_type": "REVIEW", "verdict": "'$verdict'", "score": 90, "ratings": {'"$ratings"'},
 		"criteria": ['"$criteria"'], "suggestions": []}'
 	exit
 fi
 try=first
 if test -n "$WF_FEEDBACK"; then try=second; fi
-doc() {
-	printf -- '---\ndocument_type: %s\nversion: 1\ndependencies: []\n---\n%s try\nREQ-001 REQ-002 REQ-003\n' \
-		"$1" $try > "$WF_OUT/$1.md"
+doc() { # with items, each of which comes from what is before it
+	{
+		printf -- '---\ndocument_type: %s\nversion: 1\ndependencies: []\n---\n%s try\n' "$1" $try
+		for s in Vision Problem Personas Stack Diagram; do printf '## %s\nOne.\n' $s; done
+		case $1 in
+		product-brief) printf '### G-001 One\n### G-002 Two\n' ;;
+		requirements) for n in 1 2 3; do printf '## REQ-00%s Do (Must)\nTraces: G-001, G-002\n- [ ] a\n- [ ] b\n' $n; done ;;
+		architecture) for n in 1 2; do printf '## ADR-00%s So\nTraces: REQ-001, REQ-002, REQ-003\n- Option a\n- Option b\n' $n; done ;;
+		epics)
+			for n in 1 2 3; do
+				printf '## EPIC-00%s Do (MVP)\nTraces: REQ-001, REQ-002, REQ-003, ADR-001, ADR-002\n' $n
+				for k in 1 2; do printf '### STORY-EPIC-00%s-00%s Do (S)\n' $n $k; done
+			done ;;
+		esac
+	} > "$WF_OUT/$1.md"
 }
 part() { # a task, in the words of each workflow
 	say='"Write something into it for the users."'
@@ -49,7 +63,16 @@ part() { # a task, in the words of each workflow
 }
 case $1.$WF_TASK in
 *.IDEA-*) echo "$try try" > "$WF_OUT/ideas.md" ;;
-*.SYNTH-*) echo synthesis > "$WF_OUT/synthesis.md" ;;
+*.SYNTH-*)
+	cat > "$WF_OUT/synthesis.md" <<-END
+	---
+	themes: [{name: Less, strength: 8, ideas: [One]}, {name: Later, strength: 5, ideas: [Two]}]
+	conflicts: []
+	coverage: [{aspect: time, covered: true}]
+	proposals: [{title: Less, ideas: [One], answers: [], feasibility: 7, innovation: 6, benefits: [time], risks: [none]}]
+	---
+	END
+	;;
 iterdev.DESIGN-*)
 	echo design > "$WF_OUT/design.md"
 	echo '{"tasks": ['"$(part "part-$WF_TASK")"']}' > "$WF_OUT/task-breakdown.json" ;;
@@ -59,11 +82,26 @@ iterdev.REVIEW-*) judge '"ratings": {"correctness": 8, "completeness": 8, "maint
 lifecycle.SCHEME-1) echo '{"tasks": ['"$(part part-1), $(part part-2)"']}' > "$WF_OUT/plan.json" ;;
 lifecycle.IMPL-*) echo $try > "part-${WF_TASK#IMPL-}" ;;
 lifecycle.REVIEW-*) judge '"ratings": {"quality": 8, "security": 8, "architecture": 8, "requirements": 8}, ' ;;
+spec.RESEARCH-1)
+	echo '{"problem": "Nobody knows what it is good for.", "target_users": ["all"], "domain": "any", "constraints": [],
+		"dimensions": [1, 2, 3], "complexity": "simple", "codebase": null, "focus_areas": [], "risks": [],
+		"open_questions": []}' > "$WF_OUT/discovery.json" ;;
 spec.ASK-*)
 	status=ready_for_confirmation
 	if test "$WF_TASK" = ASK-1; then status=need_more_discussion; fi
-	echo '{"status": "'$status'", "problem": "Nobody knows what this is to be good for.",
-		"features": ["one", "two"]}' > "$WF_OUT/refined.json" ;;
+	f='{"name": "one", "description": "It does one thing."}'
+	echo '{"status": "'$status'", "completeness": 7, "missing": [], "areas": [], "log": [], "features": ['"$f, $f"'],
+		"problem": "Nobody knows what this is to be good for."}' > "$WF_OUT/refined.json" ;;
+spec.CONFIRM-1)
+	f='{"name": "one", "description": "It does one thing.", "criteria": [], "edge_cases": [], "priority": "must"}'
+	echo '{"source": "interview", "rounds": 2, "problem": "Nobody knows what this is to be good for.", "domain": "any",
+		"users": [{"name": "all", "needs": [], "pains": []}], "features": ['"$f, $f"'], "nfrs": [], "log": [],
+		"boundaries": {"in_scope": [], "out_of_scope": [], "constraints": []}, "integrations": [],
+		"assumptions": []}' > "$WF_OUT/refined-requirements.json" ;;
+spec.VIEW-*)
+	printf '%s\n' '{"schema_version": 1, "result_type": "ARTIFACT", "summary": "Made.",
+		"files": [{"path": "view.md", "content": "- one\n- two\n- three\n"}]}'
+	exit ;;
 spec.BRIEF-1) doc product-brief ;;
 spec.REQ-1) doc requirements ;;
 spec.ARCH-1) doc architecture ;;

@@ -134,11 +134,12 @@ func (r Review) Worth() (text string) {
 // Taken reports whether the review takes a version as it is, because its rounds are used up.
 func (r Review) Taken() bool { return r.Reviewer == reviewerAccepted && r.Verdict == Approved }
 
-// Take is the review that takes the version of a rejection as it is: it says all that the rejection said.
+// Take is the review that takes the version of a rejection as it is: it says all that the rejection said, and is
+// nobody's, so that no judge is behind it.
 func (r Review) Take(at time.Time) Review {
 	last := r
 	r.Verdict, r.Reviewer, r.For, r.Session, r.SelfReviewed, r.Usage = Approved, reviewerAccepted, "", "", false, nil
-	r.Agent = ""
+	r.Agent, r.JudgedBy, r.Cause = "", nil, ""
 	r.CreatedAt = Second(at)
 	r.Reason = fmt.Sprintf("Its rounds are used up, and its CHECK takes what there is then. %s rejected it (%s).",
 		last.Reviewer, last.ReviewID)

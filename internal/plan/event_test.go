@@ -538,3 +538,14 @@ func TestDeriveHostilePlans(t *testing.T) {
 
 // Decide is the state's, for tests that derive the state where they ask.
 func Decide(ev Event, s *State) (Change, error) { return s.Decide(ev) }
+
+// What is taken as it is, because its rounds are used up, is nobody's verdict, though a judge rejected it.
+func TestTakeHasNoJudge(t *testing.T) {
+	r := Review{ReviewID: "r3", Reviewer: "CHALLENGE-1", Verdict: Rejected, Score: 75, Cause: "implementation"}
+	r.Judged("CHALLENGE-1", 2)
+	got := r.Take(time.Time{})
+	if got.JudgedBy != nil || got.Cause != "" || got.Score != 75 || !got.Taken() ||
+		!strings.Contains(got.Reason, "CHALLENGE-1 rejected it (r3)") {
+		t.Errorf("taken is %+v", got)
+	}
+}

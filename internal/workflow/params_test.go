@@ -161,7 +161,7 @@ func TestBounds(t *testing.T) {
 		})
 	}
 	for name, want := range map[string]Bounds{
-		"brainstorm": {5, 12, 115, 0, 0}, "spec": {10, 22, 460, 0, 0}, "iterdev": {44, 39, 2334, 0, 0}, "lifecycle": {36, 45, 1293, 0, 0},
+		"brainstorm": {6, 10, 161, 0, 0}, "spec": {17, 36, 700, 0, 0}, "iterdev": {44, 39, 2334, 0, 0}, "lifecycle": {35, 54, 1235, 0, 0},
 		"blackboard": {122, 242, 28985, 121, 500},
 	} {
 		if got, err := builtin(t, name).Widest(); err != nil || got != want {

@@ -157,7 +157,7 @@ func TestTemplates(t *testing.T) {
 				if err != nil || p.Leaves() > b.Tasks || b.Usual > b.Most {
 					t.Errorf("%d tasks, bounds %+v %v", p.Leaves(), b, err)
 				}
-				if want := name == "spec" || strings.HasPrefix(fmt.Sprint(in.Params["pipeline"]), "full") &&
+				if want := in.Params["talk"] == "interview" || strings.HasPrefix(fmt.Sprint(in.Params["pipeline"]), "full") &&
 					in.Params["pipeline"] != "fullstack" || in.Params["pipeline"] == "spec-only"; want != (len(asks) == 1) {
 					t.Errorf("asks %q", asks)
 				}
