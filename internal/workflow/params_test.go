@@ -83,11 +83,11 @@ then: [brainstorm]`, "  - "+doc("A-1", "")))
 		"做一个着陆页":                  "[{着陆页 3} {web 1}]",
 		"The landing":             "[{web 1}]",
 	} {
-		if got := fmt.Sprint(w.Route(sentence, map[string]bool{"web": true})); got != want {
+		if got := fmt.Sprint(w.Guide().Points(sentence, map[string]bool{"web": true})); got != want {
 			t.Errorf("%s: %s, want %s", sentence, got, want)
 		}
 	}
-	if diff := cmp.Diff([]string{"brainstorm"}, w.Then()); diff != "" {
+	if diff := cmp.Diff([]string{"brainstorm"}, w.Guide().Then); diff != "" {
 		t.Error(diff)
 	}
 }
