@@ -24,6 +24,11 @@ const TypeDir = "types"
 // WorkflowDir is where the workflows are, each in a file of its name.
 const WorkflowDir = "workflows"
 
+// Routes says for which sentences each workflow of the program is, and what may follow it.
+//
+//go:embed routes.yaml
+var Routes []byte
+
 // TypeNames are the types that the program has, as a list for people.
 func TypeNames() string {
 	files, _ := fs.Glob(FS, TypeDir+"/*.yaml") // the pattern is sound

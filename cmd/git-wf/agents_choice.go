@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -78,19 +79,23 @@ func (e *env) askAgent(c *cli.Context, set *agent.Set, names []string, otherwise
 		return "", fault.Usage(ch.commands()+"; or --planner AGENT for this once; or "+otherwise,
 			"nobody is set up who makes plans; %s are here, and which of them does is yours to say", plain.Line(list))
 	}
+	name, err := e.askOne(c.Context, "Which agent makes plans and does the work:", names)
+	if err != nil && c.Context.Err() == nil {
+		err = fault.Waiting("--planner AGENT", "nobody says which agent makes plans")
+	}
+	return name, err
+}
+
+// askOne asks for one of several names. An empty answer takes the first.
+func (e *env) askOne(ctx context.Context, question string, names []string) (string, error) {
 	for {
-		fmt.Fprintf(e.stderr, "Which agent makes plans and does the work: %s? [%s] ", plain.Line(list),
-			plain.Line(names[0]))
-		line, err := e.readLine(c.Context)
-		switch {
-		case c.Context.Err() != nil:
-			return "", c.Context.Err()
-		case err != nil:
+		fmt.Fprintf(e.stderr, "%s %s? [%s] ", question, plain.Line(strings.Join(names, ", ")), plain.Line(names[0]))
+		line, err := e.readLine(ctx)
+		if err != nil {
 			fmt.Fprintln(e.stderr)
-			return "", fault.Waiting("--planner AGENT", "nobody says which agent makes plans")
-		case line == "":
-			return names[0], nil
-		case slices.Contains(names, line):
+			return "", err
+		}
+		if line = cmp.Or(line, names[0]); slices.Contains(names, line) {
 			return line, nil
 		}
 	}

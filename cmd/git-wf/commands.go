@@ -41,7 +41,7 @@ func (e *env) planningCommands() []*cli.Command {
 		textFlag("file,f",
 			"the `FILE` with the plan, with what is to be planned (.txt), or of another system; - is standard "+
 				"input; where the name says nothing, the content decides", ""),
-		attachFlag(), plannerFlag(),
+		attachFlag(), fromFlag(), plannerFlag(),
 		boolFlag("amend",
 			"change the active plan, as --file or, to the planner, -m says; approved tasks that a person's "+
 				"plan changes, and what builds on them, are made again (-n lists them); an agent's may change "+
@@ -91,7 +91,10 @@ func (e *env) planningCommands() []*cli.Command {
 func (e *env) workCommands() []*cli.Command {
 	return []*cli.Command{
 		command("do WHAT...", "set up, plan what is asked for, have it done, and say what is next",
-			e.onEngine(e.do), attachFlag(), plannerFlag(), executorFlag(), reviewerFlag(), jobsFlag(), quietFlag()),
+			e.onEngine(e.do), attachFlag(), fromFlag(),
+			textFlag("workflow", "make the plan from this workflow, by `NAME` or path; none: plan it freely",
+				"the one that the words fit"),
+			setFlag(), plannerFlag(), executorFlag(), reviewerFlag(), jobsFlag(), quietFlag()),
 		command("run", "carry the plan out until it is done or waits for someone",
 			e.onEnginePlan(wholePlan, e.carryOut), planFlag(), jsonFlag(), jobsFlag(),
 			boolFlag("step", "do exactly one thing"),

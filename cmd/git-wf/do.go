@@ -31,13 +31,13 @@ func (e *env) do(c *cli.Context, eng *engine.Engine) error {
 	if err != nil {
 		return err
 	}
-	planner := ""
-	if found && c.IsSet("attach") {
-		return fault.Usage("git wf answer TASK --file FILE hands in what a task asks for",
-			"--attach belongs to a new plan, and %s goes on", id)
+	planner, made := "", (*madePlan)(nil)
+	if given := givenFlags(c, "attach|from|workflow"); found && len(given) > 0 {
+		return fault.Usage("git wf answer TASK --file FILE hands in what a task asks for; other words begin "+
+			"another plan", "--%s belongs to a new plan, and %s goes on", given[0], id)
 	}
 	if !found { // refused before anything is set up
-		if planner, err = e.sentencePlanner(c, eng, task); err != nil {
+		if planner, made, err = e.howToPlan(c, eng, task); err != nil {
 			return err
 		}
 	}
@@ -46,10 +46,17 @@ func (e *env) do(c *cli.Context, eng *engine.Engine) error {
 			return err
 		}
 	}
-	if found {
+	switch {
+	case found:
 		fmt.Fprintf(e.stderr, "going on with %s\n", id)
 		err = store.SetActive(c.Context, id)
-	} else {
+	case made != nil:
+		made.draft.Plan.PlanID = plan.NewID(engine.TitleOf(task), 1)
+		var s *plan.State
+		if s, err = e.recordPlan(c, eng, made.draft); err == nil {
+			id = s.Plan.PlanID
+		}
+	default:
 		_, err = e.beginPlan(c, eng, id, task, planner)
 		if errors.Is(err, gitstore.ErrPlanExists) { // somebody was faster, and maybe with the same words
 			return e.do(c, eng)

@@ -58,6 +58,10 @@ func attachFlag() cli.Flag {
 	return listFlag("attach,a", "a `FILE` that belongs to what is asked for")
 }
 
+func fromFlag() cli.Flag {
+	return listFlag("from", "a `PLAN` whose approved deliverables every task gets")
+}
+
 // daysOf is an estimate in person-days, 0 if none is given.
 func daysOf(c *cli.Context, name string) (float64, error) {
 	days := c.Float64(name)
@@ -99,6 +103,7 @@ type flagRule struct {
 // flagRules are those of the commands that have any, by their words.
 var flagRules = map[string][]flagRule{
 	"add": {{flags: "deliverable|path", why: "a task makes a file, or changes the repository"}},
+	"do":  {{flags: "set", needs: "workflow"}},
 	"export": {{flags: "format", with: "commit|root|partial|allow-stale|final-only|include-candidates",
 		why: "the form of a bundle is fixed"}},
 	"graph":     {{flags: "format|json"}},
@@ -109,8 +114,8 @@ var flagRules = map[string][]flagRule{
 		{flags: "worktree", needs: "claim", why: "git wf start TASK makes one for a person"},
 		{flags: "message", needs: "release"}},
 	"plan": {{flags: "set", needs: "workflow"},
-		{flags: "workflow", with: "file|attach|planner|amend|edit|message|type|complexity"},
-		{flags: "attach", with: "amend|edit",
+		{flags: "workflow", with: "file|planner|amend|edit|message|type|complexity"},
+		{flags: "attach|from", with: "amend|edit",
 			why: "a new plan takes it; git wf answer PLAN-1 --file FILE answers what a planner asks"}},
 	"prune": {{flags: "delete-archive", with: "keep|dry-run"}},
 	"review": {{flags: "approve|reject"},

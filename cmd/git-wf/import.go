@@ -51,7 +51,7 @@ func importing(c *cli.Context) string {
 // importPlan makes a plan of what is at a path: another system's, or one that may be incomplete. None of its command
 // lines is trusted. data is what standard input had.
 func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
-	for _, name := range []string{"attach", "type", "complexity", "message"} {
+	for _, name := range []string{"attach", "from", "type", "complexity", "message"} {
 		if c.IsSet(name) {
 			return usage("--%s does not go with a plan that is imported", name)
 		}

@@ -127,14 +127,31 @@ func (e *env) beginPlan(c *cli.Context, eng *engine.Engine, id plan.ID, task,
 	if err != nil {
 		return "", err
 	}
+	m, err := e.material(c, eng.Store)
+	if err != nil {
+		return "", err
+	}
 	id, err = eng.BeginPlan(c.Context, engine.Asked{
-		ID: id, TopTask: task, Files: e.absoluteAll(c.StringSlice("attach")), Planner: planner, Person: person,
+		ID: id, TopTask: task, Material: m, Planner: planner, Person: person,
 		Type: c.String("type"), Complexity: plan.Complexity(c.String("complexity")),
 	})
 	if err != nil {
 		return "", err
 	}
 	return id, eng.Store.SetActive(c.Context, id)
+}
+
+// material is what --attach and --from name.
+func (e *env) material(c *cli.Context, store *gitstore.Store) (engine.Material, error) {
+	m := engine.Material{Files: e.absoluteAll(c.StringSlice("attach"))}
+	for _, name := range c.StringSlice("from") {
+		id, err := planNamed(c.Context, store, name)
+		if err != nil {
+			return m, err
+		}
+		m.From = append(m.From, id)
+	}
+	return m, nil
 }
 
 // plannerOf is the agent that makes plans; otherwise says what to do without one.

@@ -37,12 +37,13 @@ func isPlanFile(word string) bool {
 
 // planFile makes a plan from a file: one that is a plan, or Markdown.
 func (e *env) planFile(c *cli.Context, eng *engine.Engine, file string, data []byte) error {
+	given := givenFlags(c, "attach|from")
 	switch kind := kindOf(file, data); {
 	case kind == aSentence:
 		return e.planWords(c, eng, file, data)
-	case c.IsSet("attach"):
-		return usage("--attach belongs to what an agent is to plan; in a plan of one's own, a task's requires " +
-			"says which files it needs")
+	case len(given) > 0:
+		return usage("--%s belongs to what an agent is to plan; in a plan of one's own, a task's requires says which "+
+			"files it needs", given[0])
 	}
 	data = exchange.Inner(data)
 	d, err := draft(file, data, eng.Policy.Floors)
@@ -185,25 +186,29 @@ func reasonOf(err error) error {
 }
 
 func (e *env) createPlan(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
-	ctx := c.Context
-	var err error
-	if d.Source, err = eng.Store.Head(ctx); err != nil {
-		return err
-	}
-	if d.Author, err = eng.Store.Person(ctx); err != nil {
-		return err
-	}
-	if err := e.tryLines(c, eng, d); err != nil {
-		return err
-	}
-	id, state, err := eng.CreatePlan(ctx, d)
+	state, err := e.recordPlan(c, eng, d)
 	if err != nil {
 		return err
 	}
-	if err := eng.Store.SetActive(ctx, id); err != nil {
-		return err
-	}
 	return e.planOutcome(c, eng, state, plan.PlanTaskID, planFromFile)
+}
+
+// recordPlan records a draft as the active plan.
+func (e *env) recordPlan(c *cli.Context, eng *engine.Engine, d engine.Draft) (state *plan.State, err error) {
+	if d.Source, err = eng.Store.Head(c.Context); err != nil {
+		return nil, err
+	}
+	if d.Author, err = eng.Store.Person(c.Context); err != nil {
+		return nil, err
+	}
+	if err := e.tryLines(c, eng, d); err != nil {
+		return nil, err
+	}
+	id, state, err := eng.CreatePlan(c.Context, d)
+	if err != nil {
+		return nil, err
+	}
+	return state, eng.Store.SetActive(c.Context, id)
 }
 
 // tryLines trusts the command lines of a person's file, and tries its criteria on an empty candidate. An agent's

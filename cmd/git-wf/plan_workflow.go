@@ -135,9 +135,6 @@ func setFlags(c *cli.Context) (map[string]string, error) {
 func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.Workflow,
 	sentence string) (*workflow.Inputs, error) {
 	set, err := setFlags(c)
-	if err == nil {
-		err = takeItems(c.Context, store, w, set)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +147,16 @@ func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.
 			return nil, err
 		}
 	}
+	if err := takeItems(c.Context, store, w, set); err != nil {
+		return nil, err
+	}
 	in, err := w.Inputs(sentence, facts, set)
+	var fs plan.Findings
+	if errors.As(err, &fs) && c.Command.Name == "do" {
+		name := cmp.Or(c.String("workflow"), w.Name())
+		return nil, fault.Usage(e.again(c, name, sentence, fs...)+"; git wf workflow show "+name+
+			" says what each param means", "%w", err)
+	}
 	if err != nil {
 		return nil, fault.Usage("git wf workflow show "+plain.Line(cmp.Or(c.String("workflow"),
 			c.Args().First()))+" says what each param means", "%w", err)
@@ -187,20 +193,21 @@ func takeItems(ctx context.Context, store *gitstore.Store, w *workflow.Workflow,
 	return nil
 }
 
-// askParams asks for the params that no flag sets. An empty answer takes the suggestion.
+// askParams asks for the params that no flag sets: those with a question, or without a value. An empty answer takes the
+// suggestion.
 func (e *env) askParams(ctx context.Context, w *workflow.Workflow, sentence string, facts map[string]bool,
 	set map[string]string) error {
 	_, suggested := w.Suggest(sentence, facts)
 	for _, p := range w.Params() {
-		if _, given := set[p.Name]; given || p.Ask == "" || p.TakesItems() {
-			continue
-		}
 		value := suggested[p.Name]
 		if value == nil {
 			value = p.Default
 		}
+		if _, given := set[p.Name]; given || value != nil && (p.Ask == "" || p.TakesItems()) {
+			continue
+		}
 		for {
-			fmt.Fprintf(e.stderr, "%s %s ", plain.Line(p.Ask), paramChoices(p, value))
+			fmt.Fprintf(e.stderr, "%s %s ", plain.Line(cmp.Or(p.Ask, p.Name+":")), paramChoices(p, value))
 			line, err := e.readLine(ctx)
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -211,7 +218,7 @@ func (e *env) askParams(ctx context.Context, w *workflow.Workflow, sentence stri
 			if line == "" && value != nil {
 				break
 			}
-			if _, wrong := p.Parse(line); wrong != nil {
+			if _, wrong := p.Parse(line); wrong != nil && !p.TakesItems() {
 				fmt.Fprintln(e.stderr, plain.Text(wrong.Error()))
 				continue
 			}
@@ -237,6 +244,8 @@ func paramChoices(p workflow.Param, suggestion any) string {
 		return "[" + strings.Join(options, "/") + "]"
 	case len(options) > 0:
 		return fmt.Sprintf("(%s) [%s]", strings.Join(p.Options, ", "), text)
+	case p.TakesItems():
+		text = "a register, or REGISTER:TASK,..."
 	}
 	return "[" + text + "]"
 }
@@ -285,6 +294,9 @@ func (e *env) makeWorkflow(c *cli.Context, eng *engine.Engine, name, sentence st
 		return nil, mendFile(err, hint)
 	}
 	m.draft = engine.Draft{Name: "plan.json", Data: m.rendering.Text}
+	if m.draft.Material, err = e.material(c, eng.Store); err != nil {
+		return nil, err
+	}
 	m.draft.Plan, err = plandoc.ParseFrom(w.Name()+".yaml", m.rendering.Text, eng.Policy.Floors, w.Origin())
 	if err != nil {
 		return nil, mendFile(err, hint)

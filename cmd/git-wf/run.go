@@ -64,6 +64,9 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 	if e.json {
 		x.Describe()
 	}
+	if x.Finished() {
+		x.Then = e.mayFollow(c, eng.Store, snap)
+	}
 	if err := e.print("outcome", x); err != nil {
 		return err
 	}

@@ -127,8 +127,10 @@ func (e *env) complete(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapsh
 		Learnings string          `json:"learnings"` // the path of the note in the plan's tree
 		Metrics   plan.Metrics    `json:"metrics"`
 		Tasks     []plan.TaskCost `json:"tasks"`
+		Then      []string        `json:"then,omitempty"`
 		State     *plan.State     `json:"-"`
-	}{readmodel.HeadOf(done.Snapshot.State()), done.Commit, note, doc.Metrics, doc.Tasks, done.Snapshot.State()})
+	}{readmodel.HeadOf(done.Snapshot.State()), done.Commit, note, doc.Metrics, doc.Tasks,
+		e.mayFollow(c, store, done.Snapshot), done.Snapshot.State()})
 }
 
 func (e *env) plans(c *cli.Context, store *gitstore.Store) error {

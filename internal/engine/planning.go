@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"gitwf/internal/export"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -25,6 +29,8 @@ type Draft struct {
 	Source plan.OID // HEAD
 	Aside  bool     // a new plan does not become the active one
 
+	Material
+
 	// of a split or an amendment, the plan with it, and what is made again
 	After *plan.State
 	Redo  Redo
@@ -35,6 +41,12 @@ type Draft struct {
 	Later  []plandoc.CommandLine
 	Whole  *plan.Plan
 	Placed func(plan.Findings) plan.Findings
+}
+
+// Material is what comes with the top task of a new plan: every task gets it.
+type Material struct {
+	Files []string  // absolute paths
+	From  []plan.ID // plans whose deliverables it gets
 }
 
 // Pinned is a file that a plan is made from: an input of PLAN-1.
@@ -90,10 +102,15 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 		by.Agent = plan.AgentWorkflow
 		a.Summary = "Made from the workflow " + d.Plan.Workflow.Name
 	}
-	docs, err := e.pinned(batch, d)
+	docs, err := e.material(ctx, batch, d.Plan.Limits(), d.Material, d.Author)
 	if err != nil {
 		return "", nil, err
 	}
+	pinned, err := e.pinned(batch, d)
+	if err != nil {
+		return "", nil, err
+	}
+	docs = append(docs, pinned...)
 	opts := gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true}
 	ev := plan.Begin{Plan: plan.Bootstrap(id, d.Plan, by), Artifact: a, Author: d.Author, Files: docs}
 	if _, err := e.Store.Append(ctx, id, ev, opts); err != nil {
@@ -202,10 +219,10 @@ func (e *Engine) PlanOf(ctx context.Context, topTask string) (id plan.ID, found 
 
 // Asked is a request that an agent make a plan.
 type Asked struct {
-	TopTask string   // verbatim
-	Files   []string // that belong to it; absolute paths
-	Planner string   // the agent
-	ID      plan.ID  // of the plan, "" for the next one of its title
+	TopTask string // verbatim
+	Material
+	Planner string  // the agent
+	ID      plan.ID // of the plan, "" for the next one of its title
 	Config  plan.Config
 	Person  plan.Actor
 
@@ -235,13 +252,75 @@ func (e *Engine) BeginPlan(ctx context.Context, a Asked) (plan.ID, error) {
 	}
 	p := plan.Bootstrap(id, asked, e.planner(a.Planner))
 	batch := e.Store.NewBatch()
-	docs, err := e.handedIn(ctx, batch, p.Limits(), requirements, nil, a.Files, a.Person)
+	docs, err := e.material(ctx, batch, p.Limits(), a.Material, a.Person)
 	if err != nil {
-		return "", hinted(err, "git wf plan --attach FILE 'what is to be made', with the path of a file that is there")
+		return "", err
 	}
 	_, err = e.Store.Append(ctx, id, plan.Begin{Plan: p, Files: docs},
 		gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true})
 	return id, err
+}
+
+// material adds what comes with a top task. Of another plan that is what may leave it: each file as an input that is
+// called PLAN.TASK.vN and says in source which file it is.
+func (e *Engine) material(ctx context.Context, batch *gitstore.Batch, limits plan.Config, m Material,
+	by plan.Actor) ([]plan.InputDocument, error) {
+	docs, err := e.handedIn(ctx, batch, limits, requirements, nil, m.Files, by)
+	if err != nil {
+		return nil, hinted(err, "git wf plan --attach FILE 'what is to be made', with the path of a file that is "+
+			"there")
+	}
+	for _, id := range m.From {
+		snap, err := e.Store.Snapshot(ctx, id)
+		if err != nil {
+			return nil, fmt.Errorf("--from %s: %w", id, err)
+		}
+		versions := export.Leaving(snap)
+		if snap.Plan.Register {
+			return nil, registerError(id)
+		}
+		if len(versions) == 0 {
+			return nil, fault.Refused("git wf run --plan "+string(id),
+				"--from %s: nothing of it is approved and verified", id)
+		}
+		for _, v := range versions {
+			if docs, err = e.carry(ctx, batch, snap, v, by, docs); err != nil {
+				return nil, fmt.Errorf("--from %s: %w", id, err)
+			}
+		}
+	}
+	return docs, nil
+}
+
+// carry adds a version of another plan; of a change its patch.
+func (e *Engine) carry(ctx context.Context, batch *gitstore.Batch, snap *gitstore.Snapshot, v export.Version,
+	by plan.Actor, docs []plan.InputDocument) ([]plan.InputDocument, error) {
+	a, err := export.ReadArtifact(ctx, e.Store, snap, v.TaskID, v.Number)
+	if err != nil {
+		return nil, err
+	}
+	if snap.Plan.Task(v.TaskID).Changes() {
+		patch, err := e.Store.ChangeDiff(ctx, a.Tree)
+		if err != nil {
+			return nil, err
+		}
+		if _, a.Files, err = batch.AddFiles(map[string][]byte{"change.patch": patch}); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range a.Files {
+		name := path.Base(f.Path)
+		tree, err := batch.AddTreeOf([]gitstore.TreeEntry{{Path: name, Mode: "100644", OID: f.OID}})
+		if err != nil {
+			return nil, err
+		}
+		from := []string{string(snap.ID), string(v.TaskID), a.ArtifactID}
+		docs = append(docs, plan.InputDocument{
+			Name: strings.Join(from, "."), FileName: name, Tree: tree, SHA256: f.SHA256, Size: f.Size,
+			Source: path.Join(append(from, f.Path)...), By: by.Name, CreatedAt: plan.Second(e.Now()),
+		})
+	}
+	return docs, nil
 }
 
 // canPlan fails if one of the user's own files that planning needs is unusable: it records nothing for work that would

@@ -257,11 +257,10 @@ func (e *Engine) attemptPrompt(ctx context.Context, w *workDir) error {
 	return e.writePrompt(w, d, e.budget(e.agentOf(w.snap.Plan, w.task.Task)))
 }
 
-// takeRequirements turns the files that came with the top task from inputs into a part of the request, which they are
-// for planners.
+// takeRequirements turns what came with the top task from inputs into a part of the request, which it is for planners.
 func takeRequirements(d *prompt.Data) {
 	d.Inputs = slices.DeleteFunc(slices.Clone(d.Inputs), func(in prompt.Input) bool {
-		if in.Name != requirements {
+		if in.Name != requirements && !strings.HasPrefix(in.Dir, "inputs/WFS-") {
 			return false
 		}
 		for _, f := range in.Files {

@@ -267,6 +267,13 @@ func Approved(snap *gitstore.Snapshot, finalOnly bool) []Version {
 	return b.versions(ids)
 }
 
+// Leaving lists the versions of deliverables that may leave the plan, changes too. It reads no documents.
+func Leaving(snap *gitstore.Snapshot) []Version {
+	b := builder{state: snap.State()}
+	ids, _ := b.included()
+	return b.versions(ids)
+}
+
 // item builds the entry of one task; ok is false if the options allow no version of it.
 func (b *builder) item(id plan.TaskID) (item Item, ok bool, err error) {
 	t := b.state.Tasks[id]

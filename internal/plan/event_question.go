@@ -76,7 +76,7 @@ type InputDocument struct {
 	Tree      OID       `json:"tree"`      // of inputs/NAME/N/files, which holds the file
 	SHA256    string    `json:"sha256"`
 	Size      int64     `json:"size"`             // bytes
-	Source    string    `json:"source,omitempty"` // the path that it was read from
+	Source    string    `json:"source,omitempty"` // the path that it was read from, or PLAN/TASK/vN/PATH
 	By        string    `json:"by"`
 	CreatedAt time.Time `json:"created_at"`
 }

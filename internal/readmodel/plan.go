@@ -87,6 +87,7 @@ type Plan struct {
 	// approved deliverables that only commands have judged
 	Unread []plan.TaskID `json:"unread,omitempty"`
 	Next   []string      `json:"next,omitempty"` // commands with which it goes on or lands
+	Then   []string      `json:"then,omitempty"` // of a plan that is done: commands that begin what may follow it
 
 	State  *plan.State   `json:"-"`
 	Open   []engine.Wait `json:"-"` // what each open task waits for

@@ -83,12 +83,11 @@ type rootCriterion struct {
 
 // head is what a file says once.
 type head struct {
-	Workflow        string                    `json:"workflow"`
-	Version         int                       `json:"version"`
-	About           string                    `json:"about"`
-	Score           score                     `json:"score"`
-	Route           []pointRule               `json:"route"`
-	Then            []string                  `json:"then"`
+	Workflow string `json:"workflow"`
+	Version  int    `json:"version"`
+	About    string `json:"about"`
+	Score    score  `json:"score"`
+	Guide
 	Roles           map[string]plan.Role      `json:"roles"`
 	Rubrics         map[string]plan.Rubric    `json:"rubrics"`
 	Schemas         map[string]map[string]any `json:"schemas"`
@@ -225,6 +224,9 @@ func (w *Workflow) Version() int { return w.files[0].head.Version }
 
 // About is one line for people.
 func (w *Workflow) About() string { return w.files[0].head.About }
+
+// Guide says for which sentences the workflow is, and what may follow it.
+func (w *Workflow) Guide() Guide { return w.files[0].head.Guide }
 
 // DeliverAccepted reports whether an export takes what was accepted because its rounds were used up.
 func (w *Workflow) DeliverAccepted() bool { return w.files[0].head.DeliverAccepted }

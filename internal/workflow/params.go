@@ -153,9 +153,7 @@ func (w *Workflow) Facts() []Fact { return slices.Clone(w.facts) }
 // answers win over them.
 func (w *Workflow) Suggest(sentence string, facts map[string]bool) (sum int, values map[string]any) {
 	s := w.files[0].head.Score
-	for _, p := range pointsFor(s.Rules, sentence, facts) {
-		sum += p.Add
-	}
+	sum = Candidate{Points: Guide{Route: s.Rules}.Points(sentence, facts)}.Sum()
 	values = map[string]any{}
 	for name, steps := range s.Sets {
 		for _, step := range steps {
@@ -166,34 +164,6 @@ func (w *Workflow) Suggest(sentence string, facts map[string]bool) (sum int, val
 		}
 	}
 	return sum, values
-}
-
-// Point is what a word of a sentence, or a fact, gives.
-type Point struct {
-	Why string `json:"why"` // the word, or the fact
-	Add int    `json:"add"`
-}
-
-// Route are the points that a sentence gives the workflow where it names none.
-func (w *Workflow) Route(sentence string, facts map[string]bool) []Point {
-	return pointsFor(w.files[0].head.Route, sentence, facts)
-}
-
-// Then are the workflows that may follow this one.
-func (w *Workflow) Then() []string { return w.files[0].head.Then }
-
-// pointsFor are the points of the rules that hold.
-func pointsFor(rules []pointRule, sentence string, facts map[string]bool) (all []Point) {
-	for _, r := range rules {
-		i := slices.IndexFunc(r.Words, func(word string) bool { return WordAt(sentence, word) >= 0 })
-		switch {
-		case i >= 0:
-			all = append(all, Point{r.Words[i], r.Add})
-		case r.Fact != "" && facts[r.Fact]:
-			all = append(all, Point{r.Fact, r.Add})
-		}
-	}
-	return all
 }
 
 // exact gives what encoding/json decoded the numbers that a node has.

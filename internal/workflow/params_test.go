@@ -83,11 +83,11 @@ then: [brainstorm]`, "  - "+doc("A-1", "")))
 		"做一个着陆页":                  "[{着陆页 3} {web 1}]",
 		"The landing":             "[{web 1}]",
 	} {
-		if got := fmt.Sprint(w.Route(sentence, map[string]bool{"web": true})); got != want {
+		if got := fmt.Sprint(w.Guide().Points(sentence, map[string]bool{"web": true})); got != want {
 			t.Errorf("%s: %s, want %s", sentence, got, want)
 		}
 	}
-	if diff := cmp.Diff([]string{"brainstorm"}, w.Then()); diff != "" {
+	if diff := cmp.Diff([]string{"brainstorm"}, w.Guide().Then); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -161,7 +161,7 @@ func TestBounds(t *testing.T) {
 		})
 	}
 	for name, want := range map[string]Bounds{
-		"brainstorm": {6, 10, 161, 0, 0}, "spec": {17, 36, 700, 0, 0}, "iterdev": {44, 39, 2334, 0, 0}, "lifecycle": {35, 54, 1235, 0, 0},
+		"brainstorm": {6, 10, 161, 0, 0}, "spec": {17, 36, 700, 0, 0}, "iterdev": {44, 39, 2334, 0, 0}, "lifecycle": {43, 59, 1537, 0, 0},
 		"blackboard": {122, 242, 28985, 121, 500},
 	} {
 		if got, err := builtin(t, name).Widest(); err != nil || got != want {
