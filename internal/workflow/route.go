@@ -80,10 +80,10 @@ type Candidate struct {
 // margin is by how many points the best must be ahead; fewer points than that say nothing.
 const margin = 2
 
-// Sum is how many points it has. Free begins with some.
+// Sum is how many points it has. Free begins with one.
 func (c Candidate) Sum() (sum int) {
 	if c.Name == Free {
-		sum = margin
+		sum = 1
 	}
 	for _, p := range c.Points {
 		sum += p.Add
@@ -104,17 +104,19 @@ func (c Candidate) String() string {
 }
 
 // Choose sorts the candidates, the most points first, and says how many of them a sentence may mean: of several only
-// the user knows. What has fewer points than Free is out and, where a word speaks for Free, what has as many.
+// the user knows. What has no more points than Free is out.
 func Choose(all []Candidate) (close int) {
 	slices.SortStableFunc(all, func(a, b Candidate) int {
 		return cmp.Or(cmp.Compare(b.Sum(), a.Sum()),
 			cmp.Compare(strings.TrimPrefix(a.Name, Free), strings.TrimPrefix(b.Name, Free)))
 	})
-	if len(all) > 0 && all[0].Name == Free && len(all[0].Points) > 0 {
-		return 1
+	if len(all) == 0 || all[0].Name == Free || all[0].Sum() < margin {
+		return min(len(all), 1)
 	}
-	for close < len(all) && all[close].Sum() > all[0].Sum()-margin && all[close].Sum() >= margin {
-		close++
+	for close < len(all) && all[close].Sum() > all[0].Sum()-margin {
+		if close++; all[close-1].Name == Free {
+			break
+		}
 	}
 	return close
 }
