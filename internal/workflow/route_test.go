@@ -63,8 +63,14 @@ func TestRouteSentences(t *testing.T) {
 // Each workflow of the program has words, and what may follow one is known.
 func TestGuides(t *testing.T) {
 	all := Guides(templates.Routes)
+	parts := map[string]bool{} // that others use; no sentence is for them
 	for _, name := range builtins(t) {
-		if len(all[name].Route) == 0 {
+		for _, f := range builtin(t, name).files[1:] {
+			parts[f.head.Workflow] = true
+		}
+	}
+	for _, name := range builtins(t) {
+		if len(all[name].Route) == 0 && !parts[name] {
 			t.Errorf("%s: no sentence is for it: templates/%s", name, "routes.yaml")
 		}
 	}
