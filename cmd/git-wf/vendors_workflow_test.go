@@ -211,9 +211,11 @@ func writes(path string) wiretest.Call {
 
 func scheme(lane string) string {
 	task := func(n int) string {
-		return fmt.Sprintf(`{"title": "Page %d", "change": "Write something into the page.", "lane": %q, "files": ["page-%[1]d"]}`, n, lane)
+		return fmt.Sprintf(`{"title": "Page %d", "change": "Write something into the page.", "done": ["the page is not empty"],
+			"lane": %q, "files": ["page-%[1]d"], "after": []}`, n, lane)
 	}
-	return `{"tasks": [` + task(1) + ", " + task(2) + "]}"
+	return `{"approach": "Each page by itself, and both of them at once.", "contract": "", "conflicts": [], "tasks": [` +
+		task(1) + ", " + task(2) + "]}"
 }
 
 var vendorFlows = []vendorFlow{
@@ -249,10 +251,11 @@ var vendorFlows = []vendorFlow{
 	{workflow: "lifecycle", vendor: "opencode", set: []string{"pipeline=fe-only"}, person: "SCHEME-1",
 		want: []string{"DEV-FE-1.*verified", "DEV-FE-2.*verified", "QA-FE-1.*done"},
 		turns: flatten(
-			hands("SCHEME-1", "plan.json", scheme("frontend")),
+			hands("EXPLORE-1", "exploration.json", `{"angle": "patterns", "relevant_files": [], "patterns": [], "constraints": [], "questions": []}`),
+			hands("SCHEME-1", "plan.json", scheme("frontend")), approves("SCHEME-1", "", 1, nil),
 			uses("DEV-FE-1", writes("page-1")), uses("DEV-FE-2", writes("page-2")), judge("TEST-1", nil, "DEV-FE-1", "DEV-FE-2"),
 			judge("QA-FE-1", m{"code": 9, "accessibility": 9, "design": 9, "ux": 9, "delivery": 9}, "DEV-FE-1", "DEV-FE-2"),
-			judge("REVIEW-1", m{"quality": 8, "security": 8, "architecture": 8, "requirements": 8}, "DEV-FE-1", "DEV-FE-2"))},
+			judge("REVIEW-1", m{"critical": 0, "high": 0, "medium": 1, "low": 0}, "DEV-FE-1", "DEV-FE-2"))},
 }
 
 // The agents that people have carry out the workflows of the program: they make documents and changes, have seats with
