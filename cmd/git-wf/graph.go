@@ -31,13 +31,13 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 // writeGraph prints the graph in the format asked for.
 func (e *env) writeGraph(c *cli.Context, g graph.Graph) error {
 	switch format := c.String("format"); format {
-	case "", "ascii":
-	default:
-		return usage("--format: expected ascii, mermaid or svg, found %q", format)
 	case "mermaid":
 		return graph.Mermaid(e.stdout, g)
 	case "svg":
 		return graph.SVG(c.Context, e.stdout, g)
+	case "", "ascii":
+	default:
+		return usage("--format: expected ascii, mermaid or svg, found %q", format)
 	}
 	if e.json {
 		return writeJSON(e.stdout, "  ", g)
