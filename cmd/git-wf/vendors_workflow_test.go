@@ -199,7 +199,7 @@ func epics() (text string) {
 	for n := range 3 {
 		text += fmt.Sprintf("## EPIC-00%d Order (MVP)\nTraces: REQ-001, REQ-002, REQ-003, ADR-001, ADR-002\n", n+1)
 		for k := range 2 {
-			text += fmt.Sprintf("### STORY-EPIC-00%d-00%d Order (S)\n", n+1, k+1)
+			text += fmt.Sprintf("### STORY-EPIC-00%d-00%d Order (S)\nTraces: REQ-001, REQ-002\n", n+1, k+1)
 		}
 	}
 	return text

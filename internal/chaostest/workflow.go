@@ -46,7 +46,7 @@ var (
 		"brainstorm": {[]string{"mode=quick"}, "ideator challenger synthesizer product technical risk", nil, nil},
 		"iterdev":    {[]string{"variant=sprint", "sprints=1"}, "architect developer tester reviewer", nil, nil},
 		"lifecycle":  {[]string{"pipeline=impl-only"}, "planner executor tester reviewer", approveScheme, nil},
-		"spec": {[]string{"rounds=2"}, "analyst researcher writer product technical quality risk coverage gatekeeper",
+		"spec": {[]string{"rounds=2", "views=user"}, "analyst researcher writer product technical quality risk coverage gatekeeper",
 			[][]string{{"run"}, {"review", "CONFIRM-1", "--approve"}}, nil},
 		"blackboard": {nil, "main test dev review", approveScheme, []string{"--orchestrator", "policy"}},
 		"constructs": {nil, "maker architect judge", [][]string{{"run"}, {"answer", "SIZE-1", "large"}}, nil},

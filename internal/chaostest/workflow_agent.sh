@@ -51,7 +51,7 @@ doc() { # with items, each of which comes from what is before it
 		epics)
 			for n in 1 2 3; do
 				printf '## EPIC-00%s Do (MVP)\nTraces: REQ-001, REQ-002, REQ-003, ADR-001, ADR-002\n' $n
-				for k in 1 2; do printf '### STORY-EPIC-00%s-00%s Do (S)\n' $n $k; done
+				for k in 1 2; do printf '### STORY-EPIC-00%s-00%s Do (S)\nTraces: REQ-001, REQ-002, REQ-003\n' $n $k; done
 			done ;;
 		esac
 	} > "$WF_OUT/$1.md"
