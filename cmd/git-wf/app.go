@@ -67,7 +67,7 @@ func (e *env) app() *cli.App {
 	for _, g := range e.groups() {
 		app.Commands = append(app.Commands, g.commands...)
 	}
-	e.applyRules("", rule{}, app.Commands)
+	e.applyRules("", commandRule{}, app.Commands)
 	return app
 }
 

@@ -27,7 +27,7 @@ func (e *env) caller() caller.Caller { return e.origin().Find() }
 func (e *env) asks() bool { return e.interactive && e.caller().Kind != caller.Agent }
 
 // refuseOthers refuses agents what is a person's decision and, inside of an attempt, what belongs outside of it.
-func (e *env) refuseOthers(c *cli.Context, name string, r rule) error {
+func (e *env) refuseOthers(c *cli.Context, name string, r commandRule) error {
 	decision, who := r.person.holds(c.Bool), e.caller
 	if !decision && (!r.outside.holds(c.Bool) || who().Task == "") {
 		return nil

@@ -77,6 +77,7 @@ func (e *env) planningCommands() []*cli.Command {
 			planFlag(), jsonFlag(), messageFlag("why")),
 		e.issueCommand(),
 		e.workflowCommand(),
+		e.rulesCommand(),
 		command("split TASK", "split a task that is too large into smaller ones",
 			e.onEngineTask(wholePlan, e.split), planFlag(), jsonFlag(), plannerFlag(),
 			textFlag("file,f", "the `FILE` with the smaller tasks; - is standard input", "the planner's"),

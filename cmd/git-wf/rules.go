@@ -12,8 +12,8 @@ import (
 	"gitwf/internal/plain"
 )
 
-// rule is what holds for a command whoever carries it out.
-type rule struct {
+// commandRule is what holds for a command whoever carries it out.
+type commandRule struct {
 	// looks: it records or lands something, or shows its status, so it checks whether git still reaches the gate: other
 	// tools set core.hooksPath or rewrite hooks, and nobody would notice that nothing is judged any more
 	looks bool
@@ -35,17 +35,19 @@ func (w when) holds(set func(flag string) bool) bool {
 }
 
 // decision is the rule of a command that is a person's decision.
-var decision = rule{looks: true, person: "*"}
+var decision = commandRule{looks: true, person: "*"}
 
 // rules are those of the commands that have any, by their words. A command without has that of the one it is part of.
-var rules = map[string]rule{
+var rules = map[string]commandRule{
 	"next": {looks: true}, "submit": {looks: true}, "status": {looks: true}, "switch": {looks: true},
 	"checkout": {looks: true}, "start": {looks: true},
 	"plan":  {looks: true, lands: true, outside: "!schema"},
 	"issue": {looks: true, outside: "*"}, "issue list": {},
 	"add": {looks: true, outside: "*"}, "do": {looks: true, outside: "*"}, "rerun": {looks: true, outside: "*"},
 	"pause": {looks: true, outside: "*"}, "resume": {looks: true, outside: "*"},
-	"doctor": {outside: "fix|mask"}, "hooks install": {outside: "*"},
+	"rules add": {looks: true, outside: "*"}, "rules init": {looks: true, outside: "*"},
+	"rules learn": {looks: true, outside: "yes"},
+	"doctor":      {outside: "fix|mask"}, "hooks install": {outside: "*"},
 
 	"review": decision, "answer": decision, "waive": decision, "retry": decision, "abandon": decision,
 	"split": decision, "undo": decision, "complete": decision, "trust": {person: "!list"},
@@ -83,7 +85,7 @@ func withoutPersons(commands string) string {
 
 // applyRules makes commands do what their rules say, and count their arguments before they run. above are the words
 // and the rule of the command that these are part of.
-func (e *env) applyRules(above string, from rule, commands []*cli.Command) {
+func (e *env) applyRules(above string, from commandRule, commands []*cli.Command) {
 	for _, c := range commands {
 		name := above + c.Name
 		r, ok := rules[name]

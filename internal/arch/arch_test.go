@@ -31,8 +31,8 @@ var allowed = []struct {
 		"internal/export",
 		"internal/gate", "internal/gitstore", "internal/graph", "internal/plan",
 		"internal/plandoc", "internal/policy", "internal/process", "internal/progress", "internal/prompt",
-		"internal/readmodel", "internal/secret", "internal/setup", "internal/terminal", "internal/trace", "internal/views",
-		"internal/web", "internal/workflow", "templates"}},
+		"internal/readmodel", "internal/rule", "internal/secret", "internal/setup", "internal/terminal", "internal/trace",
+		"internal/views", "internal/web", "internal/workflow", "templates"}},
 	{"bench", []string{"internal/chaostest", "internal/gitstore", "internal/plan", "internal/plandoc",
 		"internal/workspace"}},
 	{"bench/chaos", []string{"internal/attacktest", "internal/chaostest"}},
@@ -54,7 +54,7 @@ var allowed = []struct {
 	{"internal/engine", []string{"internal/act", "internal/agent", "internal/check", "internal/contract",
 		"internal/estimate",
 		"internal/expand", "internal/export", "internal/gitstore", "internal/plan", "internal/plandoc", "internal/policy",
-		"internal/prepare", "internal/process", "internal/prompt", "internal/secret", "internal/threeway",
+		"internal/prepare", "internal/process", "internal/prompt", "internal/rule", "internal/secret", "internal/threeway",
 		"internal/workspace", "templates"}},
 	{"internal/setup", []string{"hooks", "internal/audit", "internal/gitstore", "internal/plan"}},
 	{"internal/gate", []string{"hooks", "internal/audit", "internal/export", "internal/gitstore", "internal/glob",
@@ -85,6 +85,7 @@ var allowed = []struct {
 	{"internal/workflow", []string{"internal/document", "internal/plan", "internal/plandoc", "internal/policy",
 		"internal/schema"}},
 	{"internal/act", []string{"internal/document", "internal/plan", "internal/schema"}},
+	{"internal/rule", []string{"internal/document", "internal/plan", "internal/plandoc", "internal/schema"}},
 	{"internal/plandoc", []string{"internal/document", "internal/glob", "internal/outline", "internal/plan",
 		"internal/policy", "internal/schema"}},
 	{"internal/trace", []string{"internal/outline"}},
@@ -141,7 +142,7 @@ var unlinked = []string{"bench", "bench/chaos", "bench/plans", "bench/replay", "
 
 // pure are the packages that decide; everything that decisions rest on is an argument. They may not import impure ones.
 var pure = []string{"internal/act", "internal/plain", "internal/plan", "internal/plandoc", "internal/policy",
-	"internal/relpath", "internal/secret", "internal/workflow"}
+	"internal/relpath", "internal/rule", "internal/secret", "internal/workflow"}
 
 var impure = []string{"os", "os/", "net", "net/", "context", "syscall", "path/filepath", "io/fs", "math/rand",
 	"math/rand/", "crypto/rand", "log", "log/"}

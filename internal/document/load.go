@@ -21,7 +21,7 @@ func Load(name string, data []byte) (any, error) {
 	var err error
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".markdown":
-		head, ok := head(string(data))
+		head, _, ok := Head(string(data))
 		if !ok {
 			return nil, errors.New("it does not begin with a head: YAML between two lines of ---")
 		}
@@ -37,21 +37,21 @@ func Load(name string, data []byte) (any, error) {
 	return n.Value(Exact), nil
 }
 
-// head is what stands between the first line of a text, which is ---, and the next such line.
-func head(text string) (string, bool) {
+// Head parts a text into what stands between its first line, which is ---, and the next such line, and what follows.
+func Head(text string) (head, body string, ok bool) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	first, rest, _ := strings.Cut(text, "\n")
 	if strings.TrimRight(first, " \t\r") != "---" {
-		return "", false
+		return "", "", false
 	}
 	n := 0
 	for line := range strings.Lines(rest) {
 		if strings.TrimRight(line, " \t\r\n") == "---" {
-			return rest[:n], true
+			return rest[:n], rest[n+len(line):], true
 		}
 		n += len(line)
 	}
-	return "", false
+	return "", "", false
 }
 
 // maxSettings is the size of the largest table that ReadSettings reads, in bytes.

@@ -167,7 +167,7 @@ func (e *Engine) consult(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 		return reply, res, err
 	}
 	data.Contract = contractText(w.role, false)
-	if err := e.writePrompt(w, data, e.budget(who.agent)); err != nil {
+	if err := e.writePrompt(ctx, w, data, e.budget(who.agent)); err != nil {
 		return reply, res, err
 	}
 	job := w.job(log)

@@ -42,6 +42,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 			return err
 		}
 		defer w.remove()
+		h.rules = w.rules
 		if ready, err := e.takeSteps(ctx, h, w); err != nil || !ready {
 			return err
 		}
@@ -311,7 +312,7 @@ func (e *Engine) recordVersion(ctx context.Context, h *hold, w *workDir, batch *
 	a := e.newArtifact(h.task.TaskID, by, tree, infos, w.inputs)
 	a.Session, a.SourceCommit, a.DurationMS = h.claim.Session, w.source, took.Milliseconds()
 	a.Summary, a.Thread, a.Usage, a.Concerns = res.Summary, res.Thread, res.Usage, res.Concerns
-	a.Preparation = h.prepared
+	a.Preparation, a.Rules = h.prepared, h.rules
 	if by == agent.NameExec {
 		a.Output = lastPart(strings.TrimSpace(res.LogTail), 1<<10)
 	}
@@ -347,7 +348,7 @@ func (e *Engine) failed(h *hold, res agent.Result) plan.AddAttempt {
 			TaskID: h.claim.Task, Kind: res.Kind.Attempt(), Agent: by, Session: h.claim.Session,
 			CreatedAt: plan.Second(e.Now()), DurationMS: e.took(h).Milliseconds(),
 			ExitCode: res.ExitCode, Message: res.Message, Concerns: res.Concerns, Thread: res.Thread,
-			Usage: res.Usage, Preparation: h.prepared,
+			Usage: res.Usage, Preparation: h.prepared, Rules: h.rules,
 		},
 		Log: h.log.Bytes(), Notes: res.Notes, Author: AgentActor(by),
 	}

@@ -128,6 +128,7 @@ type hold struct {
 
 	began    time.Time
 	prepared []plan.Prepared
+	rules    []string // that the agent was told
 	log      bytes.Buffer
 }
 

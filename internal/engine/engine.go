@@ -30,6 +30,7 @@ type Engine struct {
 	Commands  func() ([]string, error) // of a plan's command lines, before WF_ variables; nil: defaults of Environ
 	Secrets   func() secret.Mask       // what must not be recorded; nil: derived from Environ
 	Templates fs.FS                    // prompts/<role>.md
+	OwnRules  fs.FS                    // the user's own rules; may be nil
 	Report    func(Progress)           // called for each event, from several goroutines; may be nil
 	Jobs      int                      // tasks worked on at once; zero means one
 	Lease     time.Duration            // of a claim; zero means wf.lease
@@ -49,6 +50,8 @@ type Engine struct {
 	inTurn  bool // the current run does one thing after the other
 
 	joined sync.Map // by joinedRun, what the run lines of a judge gave on joined changes: []plan.CriterionResult
+
+	said sync.Map // lines about rules: once is enough
 
 	leaseMu   sync.Mutex // guards Lease while it is looked up
 	ownerOnce sync.Once

@@ -210,7 +210,11 @@ func (e *Engine) NewLines(ctx context.Context, snap *gitstore.Snapshot) ([]pland
 		}
 		later = expand.Later(w.Commands())
 	}
-	lines := e.Untrusted(snap.Plan, later...)
+	lines, err := e.newRules(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	lines = append(e.Untrusted(snap.Plan, later...), lines...)
 	s := snap.State()
 	for _, t := range snap.Plan.Tasks {
 		ts := s.Tasks[t.TaskID]

@@ -21,7 +21,10 @@ import (
 )
 
 // writePrompt makes the prompt of a role from the user's templates and puts it where the agent finds it.
-func (e *Engine) writePrompt(w *workDir, d prompt.Data, budget int) error {
+func (e *Engine) writePrompt(ctx context.Context, w *workDir, d prompt.Data, budget int) error {
+	if err := e.tellRules(ctx, w, &d); err != nil {
+		return err
+	}
 	p, err := prompt.Build(e.Templates, w.role, d, budget)
 	if err != nil {
 		return err
@@ -106,7 +109,7 @@ func (e *Engine) reviewPrompt(ctx context.Context, w *workDir) error {
 		return err
 	}
 	d.Contract = contractText(w.role, false)
-	return e.writePrompt(w, d, e.budget(who.agent))
+	return e.writePrompt(ctx, w, d, e.budget(who.agent))
 }
 
 // promptData is what every prompt of a task holds.
@@ -254,7 +257,7 @@ func (e *Engine) attemptPrompt(ctx context.Context, w *workDir) error {
 	if err != nil {
 		return err
 	}
-	return e.writePrompt(w, d, e.budget(e.agentOf(w.snap.Plan, w.task.Task)))
+	return e.writePrompt(ctx, w, d, e.budget(e.agentOf(w.snap.Plan, w.task.Task)))
 }
 
 // takeRequirements turns what came with the top task from inputs into a part of the request, which it is for planners.

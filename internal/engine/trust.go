@@ -123,8 +123,8 @@ func (t *Trust) newLines(p *plan.Plan, later ...plandoc.CommandLine) []plandoc.C
 func (t *Trust) Add(lines []plandoc.CommandLine) error {
 	entries := make([]string, len(lines))
 	for i, l := range lines {
-		if entries[i] = lineHash(l.Line); l.Agent != "" {
-			entries[i] = agentEntry(l.Job, l.Agent)
+		if entries[i] = lineHash(l.Line); l.Job != "" {
+			entries[i] = agentEntry(l.Job, cmp.Or(l.Agent, l.Line))
 		}
 	}
 	return t.add(entries)
@@ -213,20 +213,24 @@ func (e *Engine) TrustDraft(d Draft) error {
 
 // CountUntrusted counts them in words: "2 command lines and 1 agent".
 func CountUntrusted(lines []plandoc.CommandLine) string {
-	agents := 0
+	counts := map[string]int{}
 	for _, l := range lines {
-		if l.Agent != "" {
-			agents++
+		switch {
+		case l.Job == jobRule:
+			counts["rule"]++
+		case l.Agent != "":
+			counts["agent"]++
+		default:
+			counts["command line"]++
 		}
 	}
-	switch rest := len(lines) - agents; {
-	case agents == 0:
-		return plain.Count(rest, "command line")
-	case rest == 0:
-		return plain.Count(agents, "agent")
-	default:
-		return plain.Count(rest, "command line") + " and " + plain.Count(agents, "agent")
+	var all []string
+	for _, what := range []string{"command line", "agent", "rule"} {
+		if n := counts[what]; n > 0 || len(lines) == 0 && what == "command line" {
+			all = append(all, plain.Count(n, what))
+		}
 	}
+	return strings.Join(all, " and ")
 }
 
 // namedMakers are the agents that a plan itself names for a task: they count where they are set up.

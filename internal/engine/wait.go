@@ -289,7 +289,7 @@ func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
 		}
 		w := e.lacks(s, t.Task)
 		return w, w.Text != ""
-	case t.Fill != nil:
+	case t.Fill != nil, s.Plan.Register && s.Plan.PlanID == e.RulesID():
 		return Wait{}, false
 	case name == plan.AgentWorkflow:
 		return Wait{Text: "the plan was rejected", Command: "git wf plan --workflow NAME"}, true

@@ -61,6 +61,7 @@ type workDir struct {
 	handIn    string           // how an outside agent hands in, "" for others
 	ran       []prompt.Ran     // what a judge's own run lines say of what it judges
 	outdated  []string         // what its approved version was made from, and what is approved now
+	rules     []string         // versions of the rules that the prompt tells
 	change    *changing        // of a task that changes the repository; else nil
 }
 

@@ -47,6 +47,7 @@ type Artifact struct {
 	Thread      string     `json:"thread,omitempty"`
 	Usage       *Usage     `json:"usage,omitempty"`
 	Preparation []Prepared `json:"preparation,omitempty"` // what ran before the agent did
+	Rules       []string   `json:"rules,omitempty"`       // that its maker was told: RULE-1@ and the hash
 	Base        *Base      `json:"base,omitempty"`        // of a change
 }
 
@@ -211,6 +212,7 @@ type Attempt struct {
 	Usage      *Usage    `json:"usage,omitempty"`
 
 	Preparation []Prepared `json:"preparation,omitempty"` // what ran before the agent did, or instead of it
+	Rules       []string   `json:"rules,omitempty"`       // that the agent was told: RULE-1@ and the hash
 }
 
 // Prepared is the record of one step of a preparation, as an attempt ran it.

@@ -227,7 +227,7 @@ type CommandLine struct {
 	TaskID plan.TaskID `json:"task_id"`
 	Path   string      `json:"path"` // where in plan.json it stands
 
-	// of an agent that the plan chooses: Line says for what, and is no command line
+	// of an agent that the plan chooses: Line says for what, and is no command line; nor is that of the job rule
 	Agent string `json:"agent,omitempty"`
 	Job   string `json:"job,omitempty"`
 

@@ -295,13 +295,25 @@ func weakness(c plan.Criterion, title string) string {
 	case tooShort(s):
 		return "is too short to name an outcome"
 	}
+	if word := Vague(s); word != "" {
+		return fmt.Sprintf("is too vague to judge (%q)", word)
+	}
+	return ""
+}
+
+// Vague is the first word or phrase that leaves a statement to taste; "" if none does, or it names something firm.
+func Vague(statement string) string {
+	s := strings.ToLower(statement)
+	if firm.Get().MatchString(s) {
+		return ""
+	}
 	for _, phrase := range vaguePhrases {
 		if strings.Contains(s, phrase) {
-			return fmt.Sprintf("is too vague to judge (%q)", phrase)
+			return phrase
 		}
 	}
 	if m := vagueWord().FindStringSubmatch(s); m != nil {
-		return fmt.Sprintf("is too vague to judge (%q)", m[2])
+		return m[2]
 	}
 	return ""
 }

@@ -30,6 +30,7 @@ type Data struct {
 	Outdated  []string // inputs that have changed since the version that is to be made again
 	Dropped   []string // what it would have got and was dropped, and why
 	Notes     []Note   // oldest first
+	Rules     []Rule   // of the project and of the user, for this task, the most binding first
 	Order     *Order   // of a task that decides; nil for none
 	Board     *Board   // what a task that decides is shown; nil for others
 	Judging   *Judging // what a task that judges is shown; nil for others
@@ -252,6 +253,14 @@ type Note struct {
 	Number   int
 	Category string
 	By       string // who wrote it, and with what; "" for the program
+	Text     Text
+}
+
+// Rule is something that whoever works here keeps.
+type Rule struct {
+	ID       string // RULE-1, or the name of the user's own file
+	Title    string
+	Required bool
 	Text     Text
 }
 

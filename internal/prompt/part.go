@@ -24,6 +24,7 @@ const (
 	aCandidate // and the description of a leaf to be estimated
 	anOutput
 	aJudgement
+	aRule
 	theRejection
 	binding
 )
@@ -46,6 +47,7 @@ var kinds = [...]struct {
 	aCandidate:     {"text under review or to be estimated", MaxFileText},
 	anOutput:       {"output of what was run", 8 << 10},
 	aJudgement:     {"what was found too large", 8 << 10},
+	aRule:          {"rules", 32 << 10},
 	theRejection:   {"text of the last rejection", 64 << 10},
 	binding:        {"", 0},
 }

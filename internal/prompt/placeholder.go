@@ -64,6 +64,9 @@ func (s *masker) data(role contract.Role, d Data) Data {
 	for i, n := range d.Notes {
 		d.Notes[i].Text = s.text(aNote, n.Text, "note %d (%s)", n.Number, n.Category)
 	}
+	for i, r := range d.Rules {
+		d.Rules[i].Text = s.text(aRule, r.Text, "rule %s", r.ID)
+	}
 	if d.Order != nil {
 		d.Order.Text = s.text(binding, d.Order.Text, "order of %s", d.Order.By)
 	}
