@@ -164,8 +164,9 @@ func (e *Engine) AddToRegister(ctx context.Context, snap *gitstore.Snapshot, id 
 	p, had := register(id), map[plan.TaskID]*plan.TaskRecords{}
 	if snap != nil {
 		if open := snap.State().PlanningOf(""); open != nil {
-			return &plan.RefusedError{Task: open.TaskID, Reason: fmt.Sprintf("amends %s, and is not part of it yet", id),
-				Hint: fmt.Sprintf("git wf abandon %s --plan %s -m WHY gives it up", open.TaskID, id)}
+			return &plan.RefusedError{Task: open.TaskID,
+				Reason: fmt.Sprintf("amends %s, and is not part of it yet", id),
+				Hint:   fmt.Sprintf("git wf abandon %s --plan %s -m WHY gives it up", open.TaskID, id)}
 		}
 		whole := *snap.Plan
 		p, had = &whole, snap.Records.Tasks
