@@ -49,7 +49,7 @@ func TestDoAsksForWorkflow(t *testing.T) {
 			"Which workflow, or none, a plan without one: brainstorm, roadmap, none? [brainstorm]",
 			"hint: git wf do --workflow brainstorm 'Brainstorm a roadmap'"}},
 		{"another name, then the first and its param", "both\n\nquick\n\n", "Brainstorm a roadmap", fault.ExitWaiting, []string{
-			"How thorough?", "brainstorm 1: ", "WFS-brainstorm-a-roadmap: plan v1 approved"}},
+			"How thorough?", "score 0, mode=quick", "WFS-brainstorm-a-roadmap: plan v1 approved"}},
 		{"none", "none\n", "Brainstorm a new roadmap", fault.ExitUsage, []string{"nobody is set up who makes plans"}},
 		{"items of a register", "\nWFS-issues\n", "Fix all open issues", fault.ExitWaiting, []string{
 			"[a register, or REGISTER:TASK,...]", "issues=WFS-issues/ISSUE-1"}},
