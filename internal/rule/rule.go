@@ -122,7 +122,8 @@ func read(fields map[string]any, text string) (r Rule, field string, err error) 
 	if err != nil || len(fields) == 0 {
 		return r, "", err
 	}
-	for _, p := range s.Check(fields) {
+	if wrong := s.Check(fields); len(wrong) > 0 {
+		p := wrong[0]
 		if at := append(p.At, p.Names...); len(at) > 0 {
 			field = at[0]
 		}
