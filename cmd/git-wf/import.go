@@ -375,8 +375,7 @@ func (e *env) importDraft(c *cli.Context, i *exchange.Imported, draft []byte) er
 
 // writeNew writes a new file.
 func (e *env) writeNew(name string, data []byte) error {
-	full := e.absolute(name)
-	f, err := os.OpenFile(full, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	err := createFile(e.absolute(name), data)
 	if errors.Is(err, fs.ErrExist) {
 		return fault.Usage("--output with another name; what is written by hand is never overwritten",
 			"%s is there already", plain.Line(name))
@@ -384,6 +383,15 @@ func (e *env) writeNew(name string, data []byte) error {
 	if err != nil {
 		return fault.Usage("--output FILE, in a directory that is there",
 			"write %s: %w", plain.Line(name), reasonOf(err))
+	}
+	return nil
+}
+
+// createFile writes a file that is not there yet.
+func createFile(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -255,7 +256,7 @@ tasks:
 
 // workflowNew writes a workflow, a small one or a copy.
 func (e *env) workflowNew(c *cli.Context, store *gitstore.Store) error {
-	name, text, beside := c.Args().First(), newWorkflow, map[string][]byte{}
+	name, text, files := c.Args().First(), newWorkflow, map[string][]byte{}
 	if !workflowName.Get().MatchString(name) {
 		return fault.Usage("git wf workflow new NAME",
 			"new takes a name of lower-case letters, digits and hyphens, found %s",
@@ -271,26 +272,21 @@ func (e *env) workflowNew(c *cli.Context, store *gitstore.Store) error {
 		text = strings.TrimPrefix(head+"\nworkflow: NAME\n"+rest, "\n")
 		for _, src := range w.Sources()[1:] {
 			if file, is := strings.CutPrefix(src.Name, w.Name()+"."); is && file != "yaml" {
-				beside[file] = src.Data
+				files[name+"/"+file] = src.Data
 			}
 		}
 	}
-	file := e.absolute(name + ".yaml")
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return fault.Usage("git wf workflow new NAME, with another name", "write %s.yaml: %w", name, reasonOf(err))
+	files[name+".yaml"] = []byte(strings.Replace(text, "workflow: NAME", "workflow: "+name, 1))
+	for _, file := range slices.Sorted(maps.Keys(files)) { // NAME.yaml first
+		err := os.MkdirAll(filepath.Dir(e.absolute(file)), 0o777)
+		if err == nil {
+			err = createFile(e.absolute(file), files[file])
+		}
+		if err != nil {
+			return fault.Usage("git wf workflow new NAME, with another name", "write %s: %w", file, reasonOf(err))
+		}
 	}
-	_, err = f.WriteString(strings.Replace(text, "workflow: NAME", "workflow: "+name, 1))
-	for file, data := range beside {
-		dir := e.absolute(name)
-		err = errors.Join(err, os.MkdirAll(dir, 0o777), os.WriteFile(filepath.Join(dir, file), data, 0o666))
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		fmt.Fprintf(e.stdout, "%s.yaml written; next: git wf workflow lint %[1]s.yaml, then "+
-			"git wf plan --workflow ./%[1]s.yaml 'what is to be made'\n", name)
-	}
-	return err
+	fmt.Fprintf(e.stdout, "%s.yaml written; next: git wf workflow lint %[1]s.yaml, then "+
+		"git wf plan --workflow ./%[1]s.yaml 'what is to be made'\n", name)
+	return nil
 }

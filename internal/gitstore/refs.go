@@ -239,18 +239,28 @@ func (s *Store) noneBelow(prefix string) bool {
 	return err == nil && !bytes.Contains(packed, []byte(" "+prefix+"/")) || errors.Is(err, fs.ErrNotExist)
 }
 
-// Active returns this worktree's active plan: where none was chosen, the only one that there is, unless it is
-// completed; else ErrNoActive, with the command that brings the only plan of a remote here.
+// Active returns this worktree's active plan: where none was chosen, the only one that there is beside registers, unless
+// it is completed; else ErrNoActive, with the command that brings the only plan of a remote here.
 func (s *Store) Active(ctx context.Context) (plan.ID, error) {
 	id, err := s.readPointer(ctx, activeRef)
 	if errors.Is(err, ErrNoActive) {
-		if refs, listErr := s.Plans(ctx); listErr == nil && len(refs) == 1 {
-			only, readErr := s.Snapshot(ctx, refs[0].ID)
-			if readErr == nil && only.State().SessionStatus() != plan.SessionCompleted {
-				return only.ID, nil
-			}
-		} else if listErr == nil && len(refs) == 0 {
+		refs, listErr := s.Plans(ctx)
+		if listErr == nil && len(refs) == 0 {
 			return "", s.noPlanHere(ctx)
+		}
+		var only *Snapshot
+		for _, ref := range refs {
+			snap, readErr := s.Snapshot(ctx, ref.ID)
+			if readErr == nil && snap.Plan.Register && len(refs) > 1 {
+				continue
+			}
+			if readErr != nil || only != nil {
+				return id, err
+			}
+			only = snap
+		}
+		if only != nil && only.State().SessionStatus() != plan.SessionCompleted {
+			return only.ID, nil
 		}
 	}
 	return id, err

@@ -176,8 +176,8 @@ func (l *linter) renderings(in *Inputs) {
 			"what is judged in a group of its own, or the whole group", plain.Quote(j.other.id),
 			"tasks: ["+string(j.goal.id)+"]")
 	}
-	l.outcomes(first)
 	whole := l.w.expand(in, sample, nil)
+	l.outcomes(whole)
 	p := l.judge(whole, false)
 	l.covered(whole, p)
 	l.together(whole, p)
