@@ -7,50 +7,48 @@ import (
 	"gitwf/internal/plain"
 )
 
-// Gap is what is wrong with an item, or with all of them: then it has no id.
+// Gap is what is wrong with an item.
 type Gap struct {
-	Code string `json:"code"` // empty, duplicate, unknown, downward, unlinked, cycle or uncovered
-	ID   string `json:"id,omitempty"`
+	Code string `json:"code"` // duplicate, unknown, downward, unlinked, cycle or uncovered
+	ID   string `json:"id"`
 	Place
 	Text string `json:"text"`
 }
 
 func (g Gap) String() string {
-	text := plain.Line(g.Text) + " [" + g.Code + "]"
-	if g.ID == "" {
-		return text
-	}
-	return fmt.Sprintf("%v: %s %s", g.Place, g.ID, text)
+	return fmt.Sprintf("%v: %s %s [%s]", g.Place, g.ID, plain.Line(g.Text), g.Code)
 }
 
 func (it *Item) gap(code, format string, args ...any) Gap {
 	return Gap{code, it.ID, it.Place, fmt.Sprintf(format, args...)}
 }
 
+// demands say what each kind has to lead to.
+var demands = map[int]struct {
+	rank int
+	what string
+}{goal: {requirement, "REQ or NFR"}, requirement: {epic, "EPIC"}, decision: {epic, "EPIC"}, epic: {story, "STORY"}}
+
 // Gaps returns what is missing, in the order of the texts. Each goal is to have a requirement, each requirement and
 // decision an epic, by links, over decisions or stories, too, and each epic a story; a kind is missed once it, or one
 // that comes later, is there, or if all are demanded.
 func (g *Graph) Gaps(all bool) []Gap {
-	if len(g.Items) == 0 {
-		return []Gap{{Code: "empty", Text: "no heading and no item of a list begins with an id such as REQ-001"}}
-	}
-	last := goal
+	last, from := goal, map[int][]*Item{}
 	for _, it := range g.Items {
 		last = max(last, it.Rank)
+		from[it.Rank] = append(from[it.Rank], it)
+		if it.Rank == story && slices.ContainsFunc(it.Up, func(o *Item) bool { return o.Rank == epic }) {
+			from[epic] = append(from[epic], it)
+		}
 	}
-	reached := func(lacks func(*Item) bool) map[*Item]bool {
-		return spread(slices.DeleteFunc(slices.Clone(g.Items), lacks), (*Item).up)
+	leads := map[int]map[*Item]bool{} // to a kind
+	for rank, items := range from {
+		leads[rank] = spread(items, func(it *Item) []*Item { return it.Up })
 	}
-	required := reached(func(it *Item) bool { return it.Rank != requirement })
-	planned := reached(func(it *Item) bool {
-		inEpic := it.Rank == story && slices.ContainsFunc(it.Up, func(o *Item) bool { return o.Rank == epic })
-		return it.Rank != epic && !inEpic
-	})
-	told := reached(func(it *Item) bool { return it.Rank != story })
 	gaps := slices.Clone(g.twice)
 	for _, it := range g.Items {
 		for _, id := range it.Traces {
-			switch up := g.byID[id]; {
+			switch up := g.ByID[id]; {
 			case up == nil:
 				gaps = append(gaps, it.gap("unknown", "traces %s, which nobody has", id))
 			case up.Rank > it.Rank:
@@ -61,18 +59,9 @@ func (g *Graph) Gaps(all bool) []Gap {
 		if it.Rank != goal && len(it.Traces) == 0 {
 			gaps = append(gaps, it.gap("unlinked", "comes from nothing: below it, write Traces: and ids"))
 		}
-		uncovered := func(rank int, by map[*Item]bool, what string) {
-			if (last >= rank || all) && !by[it] {
-				gaps = append(gaps, it.gap("uncovered", "leads to no %s: there, write Traces: %s", what, it.ID))
-			}
-		}
-		switch it.Rank {
-		case goal:
-			uncovered(requirement, required, "REQ or NFR")
-		case requirement, decision:
-			uncovered(epic, planned, "EPIC")
-		case epic:
-			uncovered(story, told, "STORY")
+		to, is := demands[it.Rank]
+		if is && (last >= to.rank || all) && !leads[to.rank][it] {
+			gaps = append(gaps, it.gap("uncovered", "leads to no %s: there, write Traces: %s", to.what, it.ID))
 		}
 	}
 	return append(gaps, g.cycles()...)
@@ -93,7 +82,7 @@ func spread(from []*Item, next func(*Item) []*Item) map[*Item]bool {
 
 // Around returns what some items come from, these, and what they lead to, in the order of the texts.
 func (g *Graph) Around(items []*Item) []*Item {
-	up := spread(items, (*Item).up)
+	up := spread(items, func(it *Item) []*Item { return it.Up })
 	down := spread(items, func(it *Item) []*Item { return it.down })
 	return slices.DeleteFunc(slices.Clone(g.Items), func(it *Item) bool { return !up[it] && !down[it] })
 }
@@ -104,13 +93,11 @@ func (g *Graph) cycles() (gaps []Gap) {
 	var visit func(it *Item)
 	visit = func(it *Item) {
 		begun[it] = true
-		for _, id := range it.Traces {
-			switch up := g.byID[id]; {
-			case up == nil || done[up]:
-			case begun[up]:
-				gaps = append(gaps, it.gap("cycle", "comes from %s, which comes from it", id))
-			default:
+		for _, up := range it.Up {
+			if !begun[up] {
 				visit(up)
+			} else if !done[up] {
+				gaps = append(gaps, it.gap("cycle", "comes from %s, which comes from it", up.ID))
 			}
 		}
 		done[it] = true

@@ -75,25 +75,20 @@ var (
 	linkTarget = pattern.Compile(`\]\([^)]*\)`)
 )
 
-func (it *Item) up() []*Item { return it.Up }
-
 // IsID reports whether a word is the id of an item.
 func IsID(word string) bool { return idForm.Get().MatchString(word) }
 
 // Graph is the items of some texts, and the links between them.
 type Graph struct {
 	Items []*Item // each id once, in the order of the texts
-	byID  map[string]*Item
+	ByID  map[string]*Item
 	twice []Gap
 }
-
-// Item returns the item with an id, nil if there is none.
-func (g *Graph) Item(id string) *Item { return g.byID[id] }
 
 // Read reads the items of some texts. An item is a heading, or an item of a list with a title, that begins with an
 // id; its links are in lines "Traces: ID, ID" that stand before the next item, outside of code and comments.
 func Read(sources []Source) (*Graph, error) {
-	g := &Graph{byID: map[string]*Item{}}
+	g := &Graph{ByID: map[string]*Item{}}
 	for _, src := range sources {
 		if len(src.Text) > MaxFile {
 			return nil, fault.Usage("git wf trace FILE..., with others", "%s has more than %d bytes",
@@ -105,7 +100,7 @@ func Read(sources []Source) (*Graph, error) {
 	}
 	for _, it := range g.Items {
 		for _, id := range it.Traces {
-			if up := g.byID[id]; up != nil && up.Rank <= it.Rank {
+			if up := g.ByID[id]; up != nil && up.Rank <= it.Rank {
 				it.Up, up.down = append(it.Up, up), append(up.down, it)
 			}
 		}
@@ -131,23 +126,23 @@ func (g *Graph) read(src Source) error {
 	var it *Item
 	for _, n := range nodes {
 		next, m := itemOf(n), linkLine.Get().FindStringSubmatch(n.Text)
-		switch {
-		case next == nil:
+		if next == nil {
 			if m != nil && it != nil {
 				it.link(m[1])
 			}
 			continue
-		case len(g.Items) == MaxItems:
+		}
+		if len(g.Items) == MaxItems {
 			return fault.Usage("git wf trace FILE..., with fewer", "there are more than %d items", MaxItems)
 		}
 		it, next.Place = next, src.Place
 		it.Line = n.Line
-		if first := g.byID[it.ID]; first != nil {
+		if first := g.ByID[it.ID]; first != nil {
 			g.twice = append(g.twice, it.gap("duplicate", "stands at %v, too; what only mentions it begins with a "+
 				"link, [%s](...)", first.Place, it.ID))
 			continue
 		}
-		g.byID[it.ID], g.Items = it, append(g.Items, it)
+		g.ByID[it.ID], g.Items = it, append(g.Items, it)
 	}
 	return nil
 }
