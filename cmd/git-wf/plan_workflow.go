@@ -178,9 +178,6 @@ func takeItems(ctx context.Context, store *gitstore.Store, w *workflow.Workflow,
 		}
 		named := strings.FieldsFunc(tasks, func(r rune) bool { return r == ',' })
 		items, err := engine.RegisterItems(ctx, store, id, named)
-		if err == nil && len(items) == 0 {
-			err = fault.Refused("git wf status --plan "+string(id), "%s has no open task that no plan does", id)
-		}
 		if err != nil {
 			return err
 		}
