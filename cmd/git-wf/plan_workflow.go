@@ -28,8 +28,7 @@ import (
 
 // isWorkflowFile reports whether the user means a file of theirs rather than the name of a workflow.
 func isWorkflowFile(name string) bool {
-	ext := strings.ToLower(filepath.Ext(name))
-	return name == "-" || strings.ContainsAny(name, `/\`) || ext == ".yaml" || ext == ".yml" || ext == ".json"
+	return name == "-" || strings.ContainsAny(name, `/\`) || isYAML(name)
 }
 
 // namedWorkflow finds a workflow by its name: among the user's own of this repository, then among all of the user's,
@@ -306,8 +305,8 @@ func (e *env) makeWorkflow(c *cli.Context, eng *engine.Engine, name, sentence st
 	for _, src := range w.Sources() {
 		m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Files, Name: src.Name, Data: src.Data})
 	}
-	m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Params, Name: "params.json",
-		Data: plan.Document(in)})
+	params := engine.Pinned{Input: expand.Params, Name: "params.json", Data: plan.Document(in)}
+	m.draft.Pinned = append(m.draft.Pinned, params)
 	return m, nil
 }
 
@@ -345,16 +344,6 @@ func (p printer) printMade(m *madePlan) {
 	if text := m.boundsLine(); text != "" {
 		fmt.Fprintln(p.stderr, text)
 	}
-}
-
-// checkWorkflowFlags refuses --workflow without what is to be made.
-func checkWorkflowFlags(c *cli.Context, sentence string) error {
-	if c.IsSet("workflow") && sentence == "" {
-		return fault.Usage(
-			"git wf plan --workflow "+cmp.Or(plain.Line(c.String("workflow")), "NAME")+" 'what is to be made'",
-			"nothing says what is to be made")
-	}
-	return nil
 }
 
 // boundsLine says how much can come of the workflow with these params.
