@@ -245,14 +245,14 @@ func (e *Engine) closeTasks(ctx context.Context, id plan.ID) error {
 	s := snap.State()
 	by := map[string][]string{} // what each is done by, "" for what is not done yet
 	for _, t := range s.Plan.Tasks {
-		st, done := s.Tasks[t.TaskID], ""
+		st, version := s.Tasks[t.TaskID], ""
 		if t.Closes == "" || st.Status == plan.StatusAbandoned {
 			continue
 		}
 		if s.Verified(t.TaskID) && (!t.Changes() || s.Records.Of(t.TaskID).Landed(st.Approved)) {
-			done = fmt.Sprintf("%s %s %s", id, t.TaskID, plan.VersionID(st.Approved))
+			version = fmt.Sprintf("%s %s %s", id, t.TaskID, plan.VersionID(st.Approved))
 		}
-		by[t.Closes] = append(by[t.Closes], done)
+		by[t.Closes] = append(by[t.Closes], version)
 	}
 	for _, closes := range slices.Sorted(maps.Keys(by)) {
 		register, task, _ := strings.Cut(closes, "/")
@@ -274,8 +274,9 @@ func (e *Engine) closeTasks(ctx context.Context, id plan.ID) error {
 		if err != nil {
 			return err
 		}
+		done := by[closes][len(by[closes])-1]
 		ev := plan.Abandon{Task: item.TaskID, Closes: true, Author: person,
-			Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(e.Now()), Reason: by[closes][len(by[closes])-1]}}
+			Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(e.Now()), Reason: done}}
 		if _, err := e.append(ctx, of.ID, ev, nil, nil); err != nil {
 			return fmt.Errorf("close %s: %w", closes, err)
 		}
