@@ -21,15 +21,13 @@ func (e *env) issueCommand() *cli.Command {
 	return parent("issue", "keep issues, which a workflow solves",
 		command("add WHAT...", "add an issue", e.onEngine(e.issueAdd),
 			textFlag("text", "more about it", ""),
-			textFlag("file,f", "the `FILE` with that; - is standard input", ""),
 			textFlag("severity", "`HOW` bad it is: critical, high, medium or low", ""),
 			listFlag("criterion,c", "what must be true when it is solved"),
 			listFlag("path", "a `PATH` or pattern that has to do with it"), register, jsonFlag()),
 		command("list", "list the open issues, and the plans that solve them", e.onEngine(e.issueList),
 			boolFlag("all,a", "the closed ones, too, and by what"), register, jsonFlag()),
 		command("import FILE", "add open issues of GitHub's JSON; - is standard input", e.onEngine(e.issueImport),
-			boolFlag("partial", "take what can be read"), boolFlag("dry-run,n", "show what would be added"), register,
-			jsonFlag()))
+			boolFlag("dry-run,n", "show what would be added"), register, jsonFlag()))
 }
 
 // An issueOutcome says what became of an issue.
@@ -46,38 +44,25 @@ func (e *env) issueAdd(c *cli.Context, eng *engine.Engine) error {
 	if i.Severity != "" && !slices.Contains(exchange.Severities, i.Severity) {
 		return usage("--severity: expected %s, found %q", strings.Join(exchange.Severities, ", "), i.Severity)
 	}
-	if file := c.String("file"); file != "" {
-		text, err := e.readInput(file, exchange.MaxFileBytes)
-		if err != nil {
-			return unreadable(fileWord(file), err, "git wf issue add WHAT --file FILE")
-		}
-		i.Text = string(text)
-	}
-	if err := i.TooLong(); err != nil {
-		return fault.Usage("put it into a file of the repository, and name that with --path", "%w", err)
-	}
 	done, err := e.addIssues(c, eng, []exchange.Issue{i})
-	switch {
-	case err != nil:
+	if err == nil && done[0].Status == "there" {
+		err = fault.Refused("git wf issue list", "%s has this title already", done[0].TaskID)
+	}
+	if err != nil {
 		return err
-	case done[0].Status == "there":
-		return fault.Refused("git wf issue list", "%s has this title already", done[0].TaskID)
 	}
 	return e.printIssues(c, done)
 }
 
 func (e *env) issueImport(c *cli.Context, eng *engine.Engine) error {
 	file := c.Args().First()
-	data, err := e.readInput(file, exchange.MaxFileBytes)
+	data, err := e.readInput(file, maxPlanFile)
 	if err != nil {
 		return unreadable(fileWord(file), err, "git wf issue import FILE")
 	}
 	issues, wrong := exchange.Issues(fileWord(file), data)
-	if len(wrong) > 0 && !c.Bool("partial") {
-		return fault.Usage("mend it, or take the rest with --partial; nothing was written", "%w", wrong)
-	}
-	for _, f := range wrong {
-		fmt.Fprintln(e.stderr, "warning: "+f.Error())
+	if len(wrong) > 0 {
+		return fault.Usage("mend it; nothing was written", "%w", wrong)
 	}
 	done, err := e.addIssues(c, eng, issues)
 	if err != nil {
@@ -107,22 +92,23 @@ func (e *env) addIssues(c *cli.Context, eng *engine.Engine, issues []exchange.Is
 		for n := range i.Criteria {
 			i.Criteria[n] = mask.Text(i.Criteria[n])
 		}
-		t := i.Task()
+		t, err := i.Task()
+		if err != nil {
+			return nil, fault.Usage("shorten it, or put it into a file that --path names", "%w", err)
+		}
 		o := issueOutcome{Status: "added", Title: t.Title, Number: i.Number}
 		en := engine.Entry{Task: t, Open: true}
 		is := there[t.Title]
 		if i.Number != "" {
 			is = cmp.Or(there[en.Name()], is)
 		}
-		switch {
-		case is != nil:
+		if is != nil {
 			o.TaskID, o.Status = is.TaskID, "there"
-			if i.Closed && is.Open {
-				o.Status = "closed"
-			}
-		case i.Closed:
+		}
+		if i.Closed && (is == nil || is.Open) {
 			o.Status = "closed"
-		default:
+		}
+		if o.Status == "added" {
 			tasks = append(tasks, t)
 			there[en.Name()], there[t.Title] = &en, &en
 		}

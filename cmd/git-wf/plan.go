@@ -25,8 +25,9 @@ func (e *env) plan(c *cli.Context) error {
 		return err
 	}
 	file, sentence := c.String("file"), strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
-	if err := checkWorkflowFlags(c, sentence); err != nil {
-		return err
+	if c.IsSet("workflow") && sentence == "" {
+		return fault.Usage("git wf plan --workflow "+plain.Line(c.String("workflow"))+" 'what is to be made'",
+			"nothing says what is to be made")
 	}
 	change := c.Bool("amend") || c.Bool("edit")
 	if err := checkTypeFlags(c, change); err != nil {

@@ -28,11 +28,7 @@ import (
 
 // isPlanFile reports whether -f was most likely left out.
 func isPlanFile(word string) bool {
-	switch strings.ToLower(filepath.Ext(word)) {
-	case ".yaml", ".yml", ".json":
-		return !strings.ContainsAny(word, " \t\n")
-	}
-	return isMarkdown(word) && !strings.ContainsAny(word, " \t\n")
+	return (isYAML(word) || isMarkdown(word)) && !strings.ContainsAny(word, " \t\n")
 }
 
 // planFile makes a plan from a file: one that is a plan, or Markdown.
@@ -59,6 +55,11 @@ func (e *env) planFile(c *cli.Context, eng *engine.Engine, file string, data []b
 		return e.dryRun(c, eng, d, planFromFile)
 	}
 	return e.createPlan(c, eng, d)
+}
+
+// isYAML reports whether a file is YAML, or JSON, by its name.
+func isYAML(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(name)))
 }
 
 func isMarkdown(name string) bool {

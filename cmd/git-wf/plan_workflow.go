@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,38 +27,28 @@ import (
 
 // isWorkflowFile reports whether the user means a file of theirs rather than the name of a workflow.
 func isWorkflowFile(name string) bool {
-	ext := strings.ToLower(filepath.Ext(name))
-	return name == "-" || strings.ContainsAny(name, `/\`) || ext == ".yaml" || ext == ".yml" || ext == ".json"
+	return name == "-" || strings.ContainsAny(name, `/\`) || isYAML(name)
 }
 
 // namedWorkflow finds a workflow by its name: among the user's own of this repository, then among all of the user's,
 // then in the program. What the repository's commits have is never looked at.
 func (u user) namedWorkflow(store *gitstore.Store, name string) (workflow.Source, error) {
-	src := workflow.Source{Name: name + ".yaml"}
-	err := fs.ErrNotExist
-	switch text := workflow.TextFile(name); {
-	case text != "":
-		src.Name = text
-		src.Data, err = readCapped(u.templates(store), path.Join(templates.WorkflowDir, name))
-		return src, err
-	case filepath.IsLocal(name) && !strings.ContainsAny(name, `/\`):
-		src.Data, err = readCapped(u.templates(store), path.Join(templates.WorkflowDir, src.Name))
+	src, file := workflow.Source{Name: name + ".yaml"}, name+".yaml"
+	text := workflow.TextFile(name)
+	if text != "" {
+		src.Name, file = text, name
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := u.templates(store).Open(path.Join(templates.WorkflowDir, file))
+	if text == "" && errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("there is no workflow %s; those there are: %s", plain.Quote(name),
 			strings.Join(u.workflowNames(store), ", "))
 	}
-	return src, err
-}
-
-// readCapped reads a file up to one byte more than a workflow may have.
-func readCapped(from fs.FS, name string) ([]byte, error) {
-	f, err := from.Open(name)
 	if err != nil {
-		return nil, err
+		return src, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, workflow.MaxFileBytes+1))
+	src.Data, err = io.ReadAll(io.LimitReader(f, workflow.MaxFileBytes+1)) // one more says that it is too large
+	return src, err
 }
 
 // workflowNames lists the workflows that can be named.
@@ -151,17 +140,15 @@ func (e *env) workflowInputs(c *cli.Context, store *gitstore.Store, w *workflow.
 		return nil, err
 	}
 	in, err := w.Inputs(sentence, facts, set)
-	var fs plan.Findings
+	if err == nil {
+		return in, nil
+	}
+	name, again, fs := cmp.Or(c.String("workflow"), c.Args().First()), "", plan.Findings(nil)
 	if errors.As(err, &fs) && c.Command.Name == "do" {
-		name := cmp.Or(c.String("workflow"), w.Name())
-		return nil, fault.Usage(e.again(c, name, sentence, fs...)+"; git wf workflow show "+name+
-			" says what each param means", "%w", err)
+		name = cmp.Or(c.String("workflow"), w.Name())
+		again = e.again(c, name, sentence, fs...) + "; "
 	}
-	if err != nil {
-		return nil, fault.Usage("git wf workflow show "+plain.Line(cmp.Or(c.String("workflow"),
-			c.Args().First()))+" says what each param means", "%w", err)
-	}
-	return in, nil
+	return nil, fault.Usage(again+"git wf workflow show "+plain.Line(name)+" says what each param means", "%w", err)
 }
 
 // takeItems puts open tasks of a register, which is named with or without some of its tasks, in the place of its name.
@@ -178,17 +165,10 @@ func takeItems(ctx context.Context, store *gitstore.Store, w *workflow.Workflow,
 		}
 		named := strings.FieldsFunc(tasks, func(r rune) bool { return r == ',' })
 		items, err := engine.RegisterItems(ctx, store, id, named)
-		if err == nil && len(items) == 0 {
-			err = fault.Refused("git wf status --plan "+string(id), "%s has no open task that no plan does", id)
-		}
 		if err != nil {
 			return err
 		}
-		data, err := json.Marshal(items)
-		if err != nil {
-			return err
-		}
-		set[p.Name] = string(data)
+		set[p.Name] = string(plan.Document(items))
 	}
 	return nil
 }
@@ -289,28 +269,25 @@ func (e *env) makeWorkflow(c *cli.Context, eng *engine.Engine, name, sentence st
 		return nil, err
 	}
 	m := &madePlan{Workflow: w, inputs: in}
-	const hint = "another --set NAME=VALUE, or another sentence"
-	if m.rendering, err = w.Render(in); err != nil {
-		return nil, mendFile(err, hint)
+	if m.rendering, err = w.Render(in); err == nil {
+		m.draft = engine.Draft{Name: "plan.json", Data: m.rendering.Text, Later: expand.Later(w.Commands())}
+		m.draft.Plan, err = plandoc.ParseFrom(w.Name()+".yaml", m.rendering.Text, eng.Policy.Floors, w.Origin())
 	}
-	m.draft = engine.Draft{Name: "plan.json", Data: m.rendering.Text}
+	if err == nil {
+		m.draft.Plan.Workflow = w.Origin()
+		m.draft.Whole, m.draft.Placed, err = w.Sampled(in)
+	}
+	if err != nil {
+		return nil, mendFile(err, "another --set NAME=VALUE, or another sentence")
+	}
 	if m.draft.Material, err = e.material(c, eng.Store); err != nil {
 		return nil, err
-	}
-	m.draft.Plan, err = plandoc.ParseFrom(w.Name()+".yaml", m.rendering.Text, eng.Policy.Floors, w.Origin())
-	if err != nil {
-		return nil, mendFile(err, hint)
-	}
-	m.draft.Plan.Workflow = w.Origin()
-	m.draft.Later = expand.Later(w.Commands())
-	if m.draft.Whole, m.draft.Placed, err = w.Sampled(in); err != nil {
-		return nil, mendFile(err, hint)
 	}
 	for _, src := range w.Sources() {
 		m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Files, Name: src.Name, Data: src.Data})
 	}
-	m.draft.Pinned = append(m.draft.Pinned, engine.Pinned{Input: expand.Params, Name: "params.json",
-		Data: plan.Document(in)})
+	params := engine.Pinned{Input: expand.Params, Name: "params.json", Data: plan.Document(in)}
+	m.draft.Pinned = append(m.draft.Pinned, params)
 	return m, nil
 }
 
@@ -348,16 +325,6 @@ func (p printer) printMade(m *madePlan) {
 	if text := m.boundsLine(); text != "" {
 		fmt.Fprintln(p.stderr, text)
 	}
-}
-
-// checkWorkflowFlags refuses --workflow without what is to be made.
-func checkWorkflowFlags(c *cli.Context, sentence string) error {
-	if c.IsSet("workflow") && sentence == "" {
-		return fault.Usage(
-			"git wf plan --workflow "+cmp.Or(plain.Line(c.String("workflow")), "NAME")+" 'what is to be made'",
-			"nothing says what is to be made")
-	}
-	return nil
 }
 
 // boundsLine says how much can come of the workflow with these params.

@@ -47,7 +47,7 @@ func (e *env) howToPlan(c *cli.Context, eng *engine.Engine, task string) (planne
 // route is the workflow that a sentence is for, or workflow.Free, and says why. Where several are close, the user says.
 func (e *env) route(c *cli.Context, store *gitstore.Store, task string) (string, error) {
 	known := workflow.Guides(templates.Routes)
-	all := []workflow.Candidate{{Name: workflow.Free, Points: known[workflow.Free].Points(task, nil)}}
+	all := []workflow.Candidate{known[workflow.Free].Candidate(workflow.Free, task, nil)}
 	for _, name := range e.workflowNames(store) {
 		w, err := e.loadWorkflow(store, name)
 		if err != nil {
@@ -62,20 +62,22 @@ func (e *env) route(c *cli.Context, store *gitstore.Store, task string) (string,
 				return "", err
 			}
 		}
-		all = append(all, workflow.Candidate{Name: name, Points: guide.Points(task, facts)})
+		all = append(all, guide.Candidate(name, task, facts))
 	}
-	n := workflow.Choose(all)
-	if n == 1 {
+	close := all[:workflow.Choose(all)]
+	if len(close) == 1 {
 		text := all[0].String()
-		if len(all) > 1 && all[1].Sum() > 0 {
+		if len(all) > 1 && all[1].Points > 0 {
 			text += "; next " + all[1].String()
 		}
 		fmt.Fprintln(e.stderr, plain.Line(text))
 		return all[0].Name, nil
 	}
-	all = all[:n]
-	names := plain.Some(all, n, func(c workflow.Candidate) string { return c.Name })
-	fmt.Fprintln(e.stderr, plain.Line("close: "+strings.Join(plain.Some(all, n, workflow.Candidate.String), "; ")))
+	var names, points []string
+	for _, c := range close {
+		names, points = append(names, c.Name), append(points, c.String())
+	}
+	fmt.Fprintln(e.stderr, plain.Line("close: "+strings.Join(points, "; ")))
 	if !slices.Contains(names, workflow.Free) {
 		names = append(names, workflow.Free)
 	}
@@ -84,10 +86,9 @@ func (e *env) route(c *cli.Context, store *gitstore.Store, task string) (string,
 		if err == nil || c.Context.Err() != nil {
 			return name, err
 		}
-	} else {
-		for _, name := range names {
-			fmt.Fprintln(e.stdout, e.again(c, name, task))
-		}
+	}
+	for _, name := range names {
+		fmt.Fprintln(e.stdout, e.again(c, name, task))
 	}
 	return "", fault.Waiting(e.again(c, names[0], task)+", or another of them; git wf workflow show NAME says what "+
 		"it does", "the words fit several ways of working, and which is meant is yours to say")

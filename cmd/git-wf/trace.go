@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,14 +27,14 @@ func (e *env) trace(c *cli.Context) error {
 		}
 		text, err := e.readInput(word, trace.MaxFile+1)
 		if err != nil {
-			return fault.Usage("git wf trace FILE..., with Markdown", "%s: %w", plain.Line(word), err)
+			return unreadable(fileWord(word), err, "git wf trace FILE...")
 		}
 		sources = append(sources, trace.Source{Place: trace.Place{File: word}, Text: string(text)})
 	}
 	switch {
 	case len(sources) == 0:
 		return e.onReadable(wholePlan, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-			sources, err := approvedMarkdown(c.Context, store, snap.State())
+			sources, err := approvedMarkdown(c.Context, store, snap)
 			if err != nil {
 				return err
 			}
@@ -47,25 +47,22 @@ func (e *env) trace(c *cli.Context) error {
 }
 
 // approvedMarkdown are the Markdown files that a plan delivers, in the versions that are approved.
-func approvedMarkdown(ctx context.Context, store *gitstore.Store, s *plan.State) (sources []trace.Source, err error) {
-	for _, id := range export.Delivering(s) {
-		v, ok := s.Records.Of(id).Version(s.Tasks[id].Approved)
-		if !ok || s.Tasks[id].Changes() {
-			continue
-		}
-		files, err := store.ListTree(ctx, v.Files, "")
+func approvedMarkdown(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot) (sources []trace.Source,
+	err error) {
+	for _, v := range export.Approved(snap, false) {
+		a, err := export.ReadArtifact(ctx, store, snap, v.TaskID, v.Number)
 		if err != nil {
 			return nil, err
 		}
-		for _, f := range files {
-			if !isMarkdown(f.Path) || !strings.HasPrefix(f.Mode, "100") {
+		for _, f := range a.Files {
+			if !isMarkdown(f.Path) {
 				continue
 			}
 			text, _, err := store.BlobHead(ctx, f.OID, trace.MaxFile+1)
 			if err != nil {
 				return nil, err
 			}
-			at := trace.Place{Task: string(id), Version: plan.VersionID(v.Version), File: f.Path}
+			at := trace.Place{Task: string(v.TaskID), Version: a.ArtifactID, File: f.Path}
 			sources = append(sources, trace.Source{Place: at, Text: string(text)})
 		}
 	}
@@ -78,72 +75,65 @@ type traceDocument struct {
 	Gaps  []trace.Gap   `json:"gaps"`
 }
 
-// showTrace prints the items of texts, or those around some of them, and what is missing.
+// showTrace prints the items of texts, or those around some of them, or what is missing.
 func (e *env) showTrace(c *cli.Context, sources []trace.Source, ids []string) error {
 	g, err := trace.Read(sources)
 	if err != nil {
 		return err
 	}
+	if len(g.Items) == 0 {
+		return fault.Refused("git wf help trace", "no heading and no item of a list begins with an id such as REQ-001")
+	}
 	about := g.Items
 	for i, id := range ids {
-		it := g.Item(id)
-		if it == nil {
+		if g.ByID[id] == nil {
 			return fault.Usage("git wf trace lists all", "no item %s", id)
 		}
-		about = append(about[:i:i], it)
+		about = append(about[:i:i], g.ByID[id])
 	}
-	doc, shown := traceDocument{Items: orEmpty(g.Around(about))}, map[string]bool{"": true}
+	doc, shown := traceDocument{Items: g.Around(about)}, map[string]bool{}
 	for _, it := range doc.Items {
 		shown[it.ID] = true
 	}
 	doc.Gaps = orEmpty(slices.DeleteFunc(g.Gaps(c.Bool("all")), func(g trace.Gap) bool { return !shown[g.ID] }))
-	list := func(most int) {
-		printSome(e.stdout, doc.Gaps, most, "%d more: git wf trace --gaps\n",
-			func(g trace.Gap) { e.tell("%v", g) })
-	}
+	gaps := plain.Count(len(doc.Gaps), "gap")
 	switch {
-	case !c.Bool("gaps") && e.json:
-		return e.out(doc, nil)
-	case !c.Bool("gaps"):
-		text := slices.Contains([]string{"", "ascii"}, c.String("format"))
-		if err = e.writeGraph(c, traceGraph(doc, shown, ids, text)); err == nil && text && len(doc.Gaps) > 0 {
-			e.tell("")
-			list(5)
-		}
-		return err
 	case e.json:
-		err = e.out(doc.Gaps, nil)
+		err = e.out(doc, nil)
+	case c.Bool("gaps"):
+		for _, gap := range doc.Gaps {
+			e.tell("%v", gap)
+		}
 	default:
-		list(len(doc.Gaps))
+		tree := slices.Contains([]string{"", "ascii"}, c.String("format"))
+		if err = e.writeGraph(c, traceGraph(doc, shown, ids, tree)); err == nil && len(doc.Gaps) > 0 {
+			fmt.Fprintf(e.stderr, "%s: git wf trace --gaps\n", gaps)
+		}
 	}
-	if err == nil && len(doc.Gaps) > 0 {
-		err = fault.Refused("mend them where they stand", "%s", plain.Count(len(doc.Gaps), "gap"))
+	if err == nil && c.Bool("gaps") && len(doc.Gaps) > 0 {
+		err = fault.Refused("mend them where they stand", "%s", gaps)
 	}
 	return err
 }
 
 // traceGraph draws items as tasks, those that ids name as critical; one with a gap is to be made again. In a tree each
-// is below one that it comes from.
+// is below one that it comes from, of the latest kind, so the nearest.
 func traceGraph(doc traceDocument, shown map[string]bool, ids []string, tree bool) graph.Graph {
-	g, wrong := graph.Graph{PlanID: "git wf trace", Title: "what comes from what"}, map[string]bool{}
+	g, status := graph.Graph{PlanID: "git wf trace", Title: "what comes from what"}, map[string]plan.Status{}
+	for _, it := range doc.Items {
+		status[it.ID] = plan.StatusDone
+	}
 	for _, gap := range doc.Gaps {
-		wrong[gap.ID] = true
+		status[gap.ID] = plan.StatusToBeModified
 	}
 	for _, it := range doc.Items {
-		n := graph.Node{ID: plan.TaskID(it.ID), Title: it.Title, Kind: plan.Action, Status: plan.StatusDone,
-			Critical: slices.Contains(ids, it.ID)}
-		if wrong[it.ID] {
-			n.Status = plan.StatusToBeModified
-		}
-		n.Class = graph.ClassOf(n.Status)
+		n := graph.Node{ID: plan.TaskID(it.ID), Title: it.Title + " (" + it.Place.String() + ")", Kind: plan.Action,
+			Status: status[it.ID], Class: graph.ClassOf(status[it.ID]), Critical: slices.Contains(ids, it.ID)}
 		up := slices.DeleteFunc(slices.Clone(it.Up), func(up *trace.Item) bool { return !shown[up.ID] })
-		if tree {
-			n.Title += " (" + it.Place.String() + ")"
-			slices.SortStableFunc(up, func(a, b *trace.Item) int { return b.Rank - a.Rank })
-			if i := slices.IndexFunc(up, func(up *trace.Item) bool { return up.Rank < it.Rank }); i >= 0 {
-				n.Parent = plan.TaskID(up[i].ID) // of the latest kind, so nearest
-				up = slices.Delete(up, i, i+1)
-			}
+		slices.SortStableFunc(up, func(a, b *trace.Item) int { return b.Rank - a.Rank })
+		if i := slices.IndexFunc(up, func(up *trace.Item) bool { return up.Rank < it.Rank }); tree && i >= 0 {
+			n.Parent = plan.TaskID(up[i].ID)
+			up = slices.Delete(up, i, i+1)
 		}
 		for _, up := range up {
 			g.Edges = append(g.Edges, graph.Edge{From: n.ID, To: plan.TaskID(up.ID), Kind: graph.DependsOn})

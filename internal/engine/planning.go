@@ -35,9 +35,8 @@ type Draft struct {
 	After *plan.State
 	Redo  Redo
 
-	// of a plan that is made from a workflow: what it is made from, the command lines of the parts that come later, and
-	// the plan with samples of these, with what gives findings in it their place in the workflow
-	Pinned []Pinned
+	// of a plan that is made from a workflow: the command lines of the parts that come later, and the plan with samples
+	// of these, with what gives findings in it their place in the workflow
 	Later  []plandoc.CommandLine
 	Whole  *plan.Plan
 	Placed func(plan.Findings) plan.Findings
@@ -45,8 +44,9 @@ type Draft struct {
 
 // Material is what comes with the top task of a new plan: every task gets it.
 type Material struct {
-	Files []string  // absolute paths
-	From  []plan.ID // plans whose deliverables it gets
+	Files  []string  // absolute paths
+	From   []plan.ID // plans whose deliverables it gets
+	Pinned []Pinned  // what it is made from
 }
 
 // Pinned is a file that a plan is made from: an input of PLAN-1.
@@ -106,11 +106,6 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	if err != nil {
 		return "", nil, err
 	}
-	pinned, err := e.pinned(batch, d)
-	if err != nil {
-		return "", nil, err
-	}
-	docs = append(docs, pinned...)
 	opts := gitstore.AppendOptions{Now: e.Now(), Batch: batch, Create: true}
 	ev := plan.Begin{Plan: plan.Bootstrap(id, d.Plan, by), Artifact: a, Author: d.Author, Files: docs}
 	if _, err := e.Store.Append(ctx, id, ev, opts); err != nil {
@@ -123,22 +118,6 @@ func (e *Engine) CreatePlan(ctx context.Context, d Draft) (plan.ID, *plan.State,
 	}
 	state, err := e.settlePlan(ctx, id, plan.PlanTaskID)
 	return id, state, err
-}
-
-// pinned adds the files that a draft is made from.
-func (e *Engine) pinned(batch *gitstore.Batch, d Draft) (docs []plan.InputDocument, err error) {
-	for _, p := range d.Pinned {
-		tree, infos, err := batch.AddFiles(map[string][]byte{p.Name: p.Data})
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, plan.InputDocument{
-			Name: p.Input, FileName: p.Name, Tree: tree, SHA256: infos[0].SHA256, Size: infos[0].Size,
-			By:        d.Author.Name,
-			CreatedAt: plan.Second(e.Now()),
-		})
-	}
-	return docs, nil
 }
 
 // existing says what choosePlan found under an id.
@@ -288,6 +267,14 @@ func (e *Engine) material(ctx context.Context, batch *gitstore.Batch, limits pla
 				return nil, fmt.Errorf("--from %s: %w", id, err)
 			}
 		}
+	}
+	for _, p := range m.Pinned {
+		tree, infos, err := batch.AddFiles(map[string][]byte{p.Name: p.Data})
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, plan.InputDocument{Name: p.Input, FileName: p.Name, Tree: tree, SHA256: infos[0].SHA256,
+			Size: infos[0].Size, By: by.Name, CreatedAt: plan.Second(e.Now())})
 	}
 	return docs, nil
 }

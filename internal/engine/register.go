@@ -37,22 +37,24 @@ func RegisterItems(ctx context.Context, store *gitstore.Store, register plan.ID,
 	var items []any
 	found := map[string]bool{}
 	for _, en := range entries {
-		switch named := slices.Contains(names, string(en.TaskID)); {
-		case !en.Open || len(names) > 0 && !named:
-			continue
-		case named && en.Plan != "":
+		named := slices.Contains(names, string(en.TaskID))
+		if named && en.Open && en.Plan != "" {
 			return nil, fault.Refused("git wf status --plan "+string(en.Plan), "%s of %s is in the plan %s already",
 				en.TaskID, register, en.Plan)
-		case en.Plan != "":
-			continue
 		}
-		items, found[string(en.TaskID)] = append(items, itemOf(register, en.Task)), true
+		if en.Open && en.Plan == "" && (named || len(names) == 0) {
+			items, found[string(en.TaskID)] = append(items, itemOf(register, en.Task)), true
+		}
 	}
 	for _, name := range names {
 		if !found[name] {
 			return nil, fault.Refused("git wf status --plan "+string(register), "%s has no open task %s", register,
 				plain.Quote(name))
 		}
+	}
+	if len(items) == 0 {
+		return nil, fault.Refused("git wf status --plan "+string(register), "%s has no open task that no plan does",
+			register)
 	}
 	return items, nil
 }
@@ -83,8 +85,7 @@ func takers(ctx context.Context, store *gitstore.Store, register plan.ID) (map[p
 		if err != nil {
 			return nil, err
 		}
-		if s := snap.State(); s.SessionStatus() == plan.SessionCompleted || s.Root().Status == plan.StatusAbandoned ||
-			s.Root().Status == plan.StatusDone && len(s.Ungrafted()) == 0 {
+		if s := snap.State(); isOver(s) || s.Root().Status == plan.StatusDone && len(s.Ungrafted()) == 0 {
 			continue // what it has not closed is open again
 		}
 		for _, closes := range expand.Closes(ctx, store, snap) {
@@ -160,7 +161,6 @@ func registerEntries(ctx context.Context, store *gitstore.Store, id plan.ID) (*g
 // AddToRegister gives tasks ids with a prefix, and adds them to a register, which it makes where snap is nil.
 func (e *Engine) AddToRegister(ctx context.Context, snap *gitstore.Snapshot, id plan.ID, prefix string,
 	tasks []*plan.Task) error {
-	alone := register(id) // what the review would reject of them alone is refused
 	p, had := register(id), map[plan.TaskID]*plan.TaskRecords{}
 	if snap != nil {
 		if open := snap.State().PlanningOf(""); open != nil {
@@ -179,13 +179,13 @@ func (e *Engine) AddToRegister(ctx context.Context, snap *gitstore.Snapshot, id 
 			t.TaskID = plan.TaskID(fmt.Sprint(prefix, n))
 		}
 		t.ParentTaskID = p.RootTaskID
-		p.Tasks, alone.Tasks = append(p.Tasks, t), append(alone.Tasks, t)
+		p.Tasks = append(p.Tasks, t)
 	}
 	weights, err := e.Weights()
 	if err != nil {
 		return err
 	}
-	if rev := plandoc.ReviewPlan(alone, weights.Days); rev.Verdict != plan.Approved {
+	if rev := plandoc.ReviewPlan(p, weights.Days); rev.Verdict != plan.Approved {
 		why := plain.Some(rev.Suggestions, 5, func(s plandoc.PlanSuggestion) string {
 			return fmt.Sprintf("%s: %s", s.TaskID, s.Text)
 		})
@@ -243,21 +243,20 @@ func (e *Engine) closeTasks(ctx context.Context, id plan.ID) error {
 		return err
 	}
 	s := snap.State()
-	by := map[string]string{} // what each is done by
-	open := map[string]bool{}
+	by := map[string][]string{} // what each is done by, "" for what is not done yet
 	for _, t := range s.Plan.Tasks {
-		st := s.Tasks[t.TaskID]
-		switch {
-		case t.Closes == "" || st.Status == plan.StatusAbandoned:
-		case !s.Verified(t.TaskID) || t.Changes() && !s.Records.Of(t.TaskID).Landed(st.Approved):
-			open[t.Closes] = true
-		default:
-			by[t.Closes] = fmt.Sprintf("%s %s %s", id, t.TaskID, plan.VersionID(st.Approved))
+		st, version := s.Tasks[t.TaskID], ""
+		if t.Closes == "" || st.Status == plan.StatusAbandoned {
+			continue
 		}
+		if s.Verified(t.TaskID) && (!t.Changes() || s.Records.Of(t.TaskID).Landed(st.Approved)) {
+			version = fmt.Sprintf("%s %s %s", id, t.TaskID, plan.VersionID(st.Approved))
+		}
+		by[t.Closes] = append(by[t.Closes], version)
 	}
 	for _, closes := range slices.Sorted(maps.Keys(by)) {
 		register, task, _ := strings.Cut(closes, "/")
-		if open[closes] {
+		if slices.Contains(by[closes], "") {
 			continue
 		}
 		of, err := e.Store.Snapshot(ctx, plan.ID(register))
@@ -275,8 +274,9 @@ func (e *Engine) closeTasks(ctx context.Context, id plan.ID) error {
 		if err != nil {
 			return err
 		}
+		done := by[closes][len(by[closes])-1]
 		ev := plan.Abandon{Task: item.TaskID, Closes: true, Author: person,
-			Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(e.Now()), Reason: by[closes]}}
+			Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(e.Now()), Reason: done}}
 		if _, err := e.append(ctx, of.ID, ev, nil, nil); err != nil {
 			return fmt.Errorf("close %s: %w", closes, err)
 		}

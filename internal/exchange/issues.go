@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -22,9 +24,6 @@ type Issue struct {
 
 // Severities are those of issues, the worst first.
 var Severities = []string{"critical", "high", "medium", "low"}
-
-// MaxFileBytes is the size of the largest file that is read.
-const MaxFileBytes = maxFile
 
 // severityLabel is a label that says how bad it is: "critical", "priority: high", "P1", "sev/2".
 var severityLabel = pattern.Compile(`^(?:(?:priority|prio|severity|sev)[\s:/_-]*(critical|high|medium|low|[0-4])` +
@@ -51,10 +50,7 @@ func Issues(name string, data []byte) ([]Issue, plan.Findings) {
 				continue
 			}
 			issue := issueOf(doc)
-			switch err := issue.TooLong(); {
-			case err != nil:
-				r.find("too-long", name, doc.line, fmt.Sprintf("#%s: %v", issue.Number, err), "", "")
-			case doc.get("pull_request") == nil && !strings.Contains(issue.URL, "/pull/"):
+			if doc.get("pull_request") == nil && !strings.Contains(issue.URL, "/pull/") {
 				all = append(all, issue)
 			}
 		}
@@ -84,8 +80,8 @@ func issueOf(doc *object) Issue {
 			name = o.str("name")
 		}
 		m := severityLabel.Get().FindStringSubmatch(strings.ToLower(strings.TrimSpace(name)))
-		for at, words := range severityWords {
-			if m != nil && slices.Contains(strings.Fields(words), m[1]+m[2]+m[3]) && at < worst {
+		for at, words := range severityWords[:worst] {
+			if m != nil && slices.Contains(strings.Fields(words), m[1]+m[2]+m[3]) {
 				worst, i.Severity = at, Severities[at]
 			}
 		}
@@ -95,18 +91,15 @@ func issueOf(doc *object) Issue {
 
 var webAddress = pattern.Compile(`^https?://[!-~]{1,500}$`)
 
-// TooLong says that the text has more characters than a plan file may hold in one.
-func (i Issue) TooLong() error {
+// Task is the issue as a task without an id: a change of the paths that it names, or of any. It fails if the text is
+// longer than a plan may have it.
+func (i Issue) Task() (*plan.Task, error) {
 	if n := utf8.RuneCountInString(i.Title + i.Text); n > maxText {
-		return fmt.Errorf("the text has %d characters, expected at most %d", n, maxText)
+		return nil, fmt.Errorf("%s: the text has %d characters, expected at most %d", plain.Line(cmp.Or(i.Number,
+			i.Title)), n, maxText)
 	}
-	return nil
-}
-
-// Task is the issue as a task without an id: a change of the paths that it names, or of any.
-func (i Issue) Task() *plan.Task {
-	a, it := &assembler{out: &Imported{}}, &item{criteria: i.Criteria, files: i.Paths, days: 1}
-	t := &plan.Task{NodeType: plan.Action, Title: a.title(i.Title, "#"+i.Number), EstimatedPersonDays: it.days,
+	a := &assembler{out: &Imported{}}
+	t := &plan.Task{NodeType: plan.Action, Title: a.title(i.Title, "#"+i.Number), EstimatedPersonDays: 1,
 		Meta: map[string]any{}}
 	for key, value := range map[string]string{"severity": i.Severity, "number": i.Number, "url": i.URL} {
 		if value != "" {
@@ -117,10 +110,10 @@ func (i Issue) Task() *plan.Task {
 	if utf8.RuneCountInString(i.Title) > maxTitle {
 		text = i.Title + "\n\n" + text
 	}
-	a.complete(it, t, text)
+	a.complete(&item{criteria: i.Criteria, files: i.Paths, days: 1}, t, text)
 	if len(i.Criteria) == 0 {
 		t.AcceptanceCriteria[0].Statement = fmt.Sprintf("what %q asks for is there, what it says is wrong is not",
 			t.Title)
 	}
-	return t
+	return t, nil
 }

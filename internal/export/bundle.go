@@ -254,12 +254,6 @@ func (b *builder) versions(ids []plan.TaskID) []Version {
 	return list
 }
 
-// Delivering are the tasks whose deliverables are the plan's.
-func Delivering(s *plan.State) []plan.TaskID {
-	ids, _ := (&builder{state: s}).wanted()
-	return ids
-}
-
 // Approved lists the versions that a partial bundle of the current plan would hold. It reads no documents.
 func Approved(snap *gitstore.Snapshot, finalOnly bool) []Version {
 	b := builder{state: snap.State(), options: Options{FinalOnly: finalOnly}}

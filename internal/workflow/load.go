@@ -201,14 +201,7 @@ func LoadPinned(files []Source) (*Workflow, error) {
 	}
 	return Load(files[0], func(name string) (Source, error) {
 		for _, s := range files[1:] {
-			if text := TextFile(name); text != "" || strings.HasSuffix(s.Name, ".md") {
-				if s.Name == text {
-					return s, nil
-				}
-				continue
-			}
-			root, err := plandoc.ReadTree(s.Name, s.Data, "workflow", MaxFileBytes)
-			if err == nil && root.Child("workflow") != nil && root.Child("workflow").Text == name {
+			if s.Name == cmp.Or(TextFile(name), name+".yaml") {
 				return s, nil
 			}
 		}
@@ -536,26 +529,23 @@ func (l *loader) use(n *node, via []string) ([]*node, error) {
 	name := n.raw.Child("use").Text
 	finding := plan.Finding{
 		Code: "use-cycle", File: n.file.Name, Line: int(n.raw.Child("use").Line), Path: n.path + ".use",
-		Found: strings.Join(append(slices.Clone(via), name), " -> "),
+		Found:   strings.Join(append(slices.Clone(via), name), " -> "),
+		Example: "{id: DEV-1, title: The change, make: report.md}",
 	}
 	switch {
 	case slices.Contains(via, name):
 		finding.Message, finding.Expected = "the workflow uses itself", "another workflow, or tasks of its own"
-		finding.Example = "{id: DEV-1, title: The change, make: report.md}"
 		return nil, plan.Findings{finding}
 	case len(via) > maxUse:
 		finding.Message, finding.Expected = "is too deep", fmt.Sprintf("at most %d levels of use", maxUse)
-		finding.Example = "{id: DEV-1, title: The change, make: report.md}"
 		return nil, plan.Findings{finding}
 	}
 	src, err := l.find(name)
 	if err != nil {
-		return nil, plan.Findings{{
-			Code: "unknown-name", File: n.file.Name, Line: finding.Line, Path: finding.Path,
-			Message:  "no such workflow is here",
-			Expected: "the name of a workflow", Found: plain.Quote(name) + ": " + plain.Line(err.Error()),
-			Example: "use: spec",
-		}}
+		finding.Code, finding.Message = "unknown-name", "no such workflow is here"
+		finding.Expected, finding.Example = "the name of a workflow", "use: spec"
+		finding.Found = plain.Quote(name) + ": " + plain.Line(err.Error())
+		return nil, plan.Findings{finding}
 	}
 	f, err := l.file(src)
 	if err != nil {

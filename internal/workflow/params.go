@@ -153,7 +153,7 @@ func (w *Workflow) Facts() []Fact { return slices.Clone(w.facts) }
 // answers win over them.
 func (w *Workflow) Suggest(sentence string, facts map[string]bool) (sum int, values map[string]any) {
 	s := w.files[0].head.Score
-	sum = Candidate{Points: Guide{Route: s.Rules}.Points(sentence, facts)}.Sum()
+	sum = Guide{Route: s.Rules}.Candidate("", sentence, facts).Points
 	values = map[string]any{}
 	for name, steps := range s.Sets {
 		for _, step := range steps {

@@ -3,7 +3,6 @@ package workflow
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,11 +78,11 @@ func TestRoute(t *testing.T) {
 route: [{words: [landing page, 着陆页], add: 3}, {fact: web, add: 1}, {words: [landing pages of], add: -2}]
 then: [brainstorm]`, "  - "+doc("A-1", "")))
 	for sentence, want := range map[string]string{
-		"A Landing pages of ours": "[{landing page 3} {web 1} {landing pages of -2}]",
-		"做一个着陆页":                  "[{着陆页 3} {web 1}]",
-		"The landing":             "[{web 1}]",
+		"A Landing pages of ours": "w: 2 points (landing page 3, web 1, landing pages of -2)",
+		"做一个着陆页":                  "w: 4 points (着陆页 3, web 1)",
+		"The landing":             "w: 1 point (web 1)",
 	} {
-		if got := fmt.Sprint(w.Guide().Points(sentence, map[string]bool{"web": true})); got != want {
+		if got := w.Guide().Candidate("w", sentence, map[string]bool{"web": true}).String(); got != want {
 			t.Errorf("%s: %s, want %s", sentence, got, want)
 		}
 	}

@@ -30,26 +30,6 @@ func Guides(data []byte) (all map[string]Guide) {
 	return all
 }
 
-// Point is what a word of a sentence, or a fact, gives.
-type Point struct {
-	Why string // the word, or the fact
-	Add int
-}
-
-// Points are those that a sentence gets.
-func (g Guide) Points(sentence string, facts map[string]bool) (all []Point) {
-	sentence = strings.ToLower(strings.TrimSpace(sentence))
-	for _, r := range g.Route {
-		i := slices.IndexFunc(r.Words, func(word string) bool { return hasWord(sentence, word) })
-		if i >= 0 {
-			all = append(all, Point{r.Words[i], r.Add})
-		} else if r.Fact != "" && facts[r.Fact] {
-			all = append(all, Point{r.Fact, r.Add})
-		}
-	}
-	return all
-}
-
 // hasWord reports whether a sentence in lower case has a word, as WordAt says. It begins with ^word; word$ is no part
 // of a longer one.
 func hasWord(sentence, word string) bool {
@@ -74,46 +54,53 @@ const Free = "none"
 // Candidate is a workflow, or Free, with the points that a sentence gives it.
 type Candidate struct {
 	Name   string
-	Points []Point
+	Points int
+	Why    []string // the words and facts, each with its points
+}
+
+// Candidate is what a sentence and facts give the workflow with this name. Free begins with a point.
+func (g Guide) Candidate(name, sentence string, facts map[string]bool) Candidate {
+	c := Candidate{Name: name}
+	if name == Free {
+		c.Points = 1
+	}
+	sentence = strings.ToLower(strings.TrimSpace(sentence))
+	for _, r := range g.Route {
+		why := r.Fact
+		if i := slices.IndexFunc(r.Words, func(word string) bool { return hasWord(sentence, word) }); i >= 0 {
+			why = strings.Trim(r.Words[i], "^$")
+		} else if !facts[r.Fact] {
+			continue
+		}
+		c.Points += r.Add
+		c.Why = append(c.Why, fmt.Sprintf("%s %d", why, r.Add))
+	}
+	return c
+}
+
+// String says how many points it has, and what for.
+func (c Candidate) String() string {
+	text := c.Name + ": " + plain.Count(c.Points, "point")
+	if len(c.Why) > 0 {
+		text += " (" + strings.Join(c.Why, ", ") + ")"
+	}
+	return text
 }
 
 // margin is by how many points the best must be ahead; fewer points than that say nothing.
 const margin = 2
 
-// Sum is how many points it has. Free begins with one.
-func (c Candidate) Sum() (sum int) {
-	if c.Name == Free {
-		sum = 1
-	}
-	for _, p := range c.Points {
-		sum += p.Add
-	}
-	return sum
-}
-
-// String says how many points it has, and what for.
-func (c Candidate) String() string {
-	why := plain.Some(c.Points, len(c.Points), func(p Point) string {
-		return fmt.Sprintf("%s %d", strings.Trim(p.Why, "^$"), p.Add)
-	})
-	text := c.Name + ": " + plain.Count(c.Sum(), "point")
-	if len(why) > 0 {
-		text += " (" + strings.Join(why, ", ") + ")"
-	}
-	return text
-}
-
 // Choose sorts the candidates, the most points first, and says how many of them a sentence may mean: of several only
 // the user knows. What has no more points than Free is out.
 func Choose(all []Candidate) (close int) {
 	slices.SortStableFunc(all, func(a, b Candidate) int {
-		return cmp.Or(cmp.Compare(b.Sum(), a.Sum()),
+		return cmp.Or(cmp.Compare(b.Points, a.Points),
 			cmp.Compare(strings.TrimPrefix(a.Name, Free), strings.TrimPrefix(b.Name, Free)))
 	})
-	if len(all) == 0 || all[0].Name == Free || all[0].Sum() < margin {
-		return min(len(all), 1)
+	if all[0].Points < margin {
+		return 1
 	}
-	for close < len(all) && all[close].Sum() > all[0].Sum()-margin {
+	for close < len(all) && all[close].Points > all[0].Points-margin {
 		if close++; all[close-1].Name == Free {
 			break
 		}

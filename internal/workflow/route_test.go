@@ -14,7 +14,7 @@ import (
 func routed(all map[string]Guide, sentence string) (answer string, close []Candidate) {
 	var candidates []Candidate
 	for name, g := range all {
-		candidates = append(candidates, Candidate{name, g.Points(sentence, nil)})
+		candidates = append(candidates, g.Candidate(name, sentence, nil))
 	}
 	n := Choose(candidates)
 	if n > 1 {
@@ -101,7 +101,7 @@ func FuzzRoute(f *testing.F) {
 			for _, word := range r.Words {
 				word = strings.Trim(word, "^$")
 				if r.Add > 0 && !slices.ContainsFunc(all[name].Route, func(r pointRule) bool {
-					return r.Add < 0 && len(Guide{Route: []pointRule{r}}.Points(word, nil)) > 0
+					return r.Add < 0 && len(Guide{Route: []pointRule{r}}.Candidate("", word, nil).Why) > 0
 				}) {
 					words = append(words, point{name, word})
 				}
@@ -110,18 +110,18 @@ func FuzzRoute(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, sentence string, which uint) {
 		p := words[which%uint(len(words))]
-		before := Candidate{p.name, all[p.name].Points(sentence, nil)}
-		after := Candidate{p.name, all[p.name].Points(sentence+"\n"+p.word, nil)}
-		if after.Sum() < before.Sum() {
+		before := all[p.name].Candidate(p.name, sentence, nil)
+		after := all[p.name].Candidate(p.name, sentence+"\n"+p.word, nil)
+		if after.Points < before.Points {
 			t.Fatalf("%q lowers %q: %v to %v", p.word, sentence, before, after)
 		}
 		var candidates []Candidate
 		for name, g := range all {
-			candidates = append(candidates, Candidate{name, g.Points(sentence, nil)})
+			candidates = append(candidates, g.Candidate(name, sentence, nil))
 		}
 		n := Choose(candidates)
 		if first := candidates[0]; n < 1 || n > 1 && first.Name == Free ||
-			n == 1 && first.Name != Free && candidates[1].Sum() > first.Sum()-margin {
+			n == 1 && first.Name != Free && candidates[1].Points > first.Points-margin {
 			t.Fatalf("%q: %d of\n%s", sentence, n, said(candidates))
 		}
 	})
@@ -130,7 +130,7 @@ func FuzzRoute(f *testing.F) {
 func said(all []Candidate) string {
 	var b strings.Builder
 	for _, c := range all {
-		fmt.Fprintf(&b, "\t%s %d %v\n", c.Name, c.Sum(), c.Points)
+		fmt.Fprintf(&b, "\t%v\n", c)
 	}
 	return b.String()
 }
