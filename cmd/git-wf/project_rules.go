@@ -26,9 +26,9 @@ const ruleStages = "general, exploration, planning or execution"
 
 func (e *env) rulesCommand() *cli.Command {
 	const about = "list the rules of the project, and your own"
-	list := e.onEngine(e.listRules)
+	list := e.onRules(func(_ *cli.Context, _ *engine.Engine, all engine.Rules) error { return e.print("rules", all) })
 	rules := parent("rules", about, command("list", about, list, jsonFlag()),
-		command("load", "print the rules for some work, as Markdown", e.onEngine(e.loadRules),
+		command("load", "print the rules for some work, as Markdown", e.onRules(e.loadRules),
 			textFlag("stage", "for `STAGE`: "+ruleStages, "all"),
 			textFlag("keywords", "of optional rules, those with one of `WORDS`, as in a,b", ""),
 			textFlag("for", "and those with a word of `SENTENCE`", ""),
@@ -42,7 +42,7 @@ func (e *env) rulesCommand() *cli.Command {
 			textFlag("priority", "`LEVEL`: critical, high, medium or low", "medium"),
 			jsonFlag()),
 		command("init", "begin with a profile of the project and four rules, or renew the profile",
-			e.onEngine(e.initRules), jsonFlag()),
+			e.onRules(e.initRules), jsonFlag()),
 		command("check", "say what is wrong with the rules", e.onEngine(e.checkRules), jsonFlag()),
 		command("learn", "show which notes of a plan could be rules, or add them",
 			e.onEnginePlan(wholePlan, e.learnRules), planFlag(), boolFlag("yes,y", "add them"),
@@ -51,31 +51,24 @@ func (e *env) rulesCommand() *cli.Command {
 	return rules
 }
 
-// rulesHere reads the rules, and says which are not used.
-func (e *env) rulesHere(c *cli.Context, eng *engine.Engine) (engine.Rules, error) {
-	all, err := eng.Rules(c.Context)
-	for _, text := range eng.Unused(all) {
-		fmt.Fprintln(e.stderr, "warning: "+text)
-	}
-	return all, err
+// onRules is onEngine for a command that works on the rules. It says which are not used.
+func (e *env) onRules(do func(*cli.Context, *engine.Engine, engine.Rules) error) cli.ActionFunc {
+	return e.onEngine(func(c *cli.Context, eng *engine.Engine) error {
+		all, err := eng.Rules(c.Context)
+		if err != nil {
+			return err
+		}
+		for _, text := range eng.Unused(all) {
+			fmt.Fprintln(e.stderr, "warning: "+text)
+		}
+		return do(c, eng, all)
+	})
 }
 
-func (e *env) listRules(c *cli.Context, eng *engine.Engine) error {
-	all, err := e.rulesHere(c, eng)
-	if err != nil {
-		return err
-	}
-	return e.print("rules", all)
-}
-
-func (e *env) loadRules(c *cli.Context, eng *engine.Engine) error {
+func (e *env) loadRules(c *cli.Context, _ *engine.Engine, all engine.Rules) error {
 	stage := c.String("stage")
 	if c.IsSet("stage") && !slices.Contains(rule.Stages, stage) {
 		return usage("--stage: expected %s, found %s", ruleStages, plain.Quote(stage))
-	}
-	all, err := e.rulesHere(c, eng)
-	if err != nil {
-		return err
 	}
 	words := rule.Words(c.String("keywords"), c.String("for"))
 	chosen, dropped := rule.Choose(all.Used, stage, words, c.Int("budget"))
@@ -134,12 +127,8 @@ func (e *env) addRules(c *cli.Context, eng *engine.Engine, rules []rule.Rule) er
 }
 
 // initRules renews the profile, and adds of the rules to begin with those whose titles no rule has.
-func (e *env) initRules(c *cli.Context, eng *engine.Engine) error {
+func (e *env) initRules(c *cli.Context, eng *engine.Engine, all engine.Rules) error {
 	files, err := eng.Store.Git(c.Context, "ls-tree", "-r", "-z", "--name-only", "HEAD")
-	if err != nil {
-		return err
-	}
-	all, err := e.rulesHere(c, eng)
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func (e *Engine) tellRules(ctx context.Context, w *workDir, d *prompt.Data) erro
 	}
 	mask := e.mask()
 	for _, r := range chosen {
-		w.rules = append(w.rules, r.Version())
+		w.rules = append(w.rules, r.ID+"@"+lineHash(string(r.Markdown()))[:12])
 		d.Rules = append(d.Rules, prompt.Rule{ID: r.ID, Title: mask.Text(r.Title),
 			Required: r.ReadMode == rule.Required, Text: prompt.Text(mask.Text(r.Text))})
 	}
@@ -157,10 +157,12 @@ func stageOf(w *workDir) string {
 
 // AddedRule says what became of a rule that was to be added.
 type AddedRule struct {
-	ID       string `json:"id"`
-	Title    string `json:"title"`
-	Status   string `json:"status"` // added, replaced or there
-	Replaces string `json:"replaces,omitempty"`
+	ID       plan.TaskID `json:"id"`
+	Title    string      `json:"title"`
+	Status   string      `json:"status"` // added, replaced or there
+	Replaces plan.TaskID `json:"replaces,omitempty"`
+
+	task *plan.Task // that holds it
 }
 
 // AddRules adds rules to the register, which it makes at first. One that says what another says is there already; one
@@ -173,29 +175,29 @@ func (e *Engine) AddRules(ctx context.Context, add []rule.Rule, trust bool) ([]A
 	if snap != nil && !snap.Plan.Register {
 		return nil, fault.Refused("git wf plans", "%s is a plan, and no register of rules", snap.ID)
 	}
-	done, is := make([]AddedRule, len(add)), make([]*plan.Task, len(add))
+	var done []AddedRule
 	var tasks []*plan.Task
 	var entries []string
-	for i, r := range add {
+	for _, r := range add {
 		r.Title, r.Text = e.mask().Text(r.Title), e.mask().Text(r.Text)
-		entries = append(entries, ruleEntry(r))
-		if is[i], done[i] = compareRule(r, slices.Concat(had, tasks)); is[i] == nil {
-			is[i] = ruleTask(r)
-			if _, err := rule.OfTask(is[i]); err != nil {
-				return nil, fault.Usage("mend it, and add it again", "%w", err)
-			}
-			tasks = append(tasks, is[i])
+		a := addedBeside(r, slices.Concat(had, tasks))
+		if _, err := rule.OfTask(a.task); err != nil {
+			return nil, fault.Usage("mend it, and add it again", "%w", err)
 		}
+		if a.Status != "there" {
+			tasks = append(tasks, a.task)
+		}
+		done, entries = append(done, a), append(entries, ruleEntry(r))
 	}
 	if len(tasks) > 0 {
 		if err := e.AddToRegister(ctx, snap, e.RulesID(), "RULE-", tasks); err != nil {
 			return nil, err
 		}
 	}
-	for i := range done {
-		done[i].ID = string(is[i].TaskID)
-		if old := plan.TaskID(done[i].Replaces); old != "" && err == nil {
-			err = e.closeItem(ctx, e.RulesID(), old, done[i].ID+", which replaces it")
+	for i, a := range done {
+		done[i].ID = a.task.TaskID
+		if a.Replaces != "" && err == nil {
+			err = e.closeItem(ctx, e.RulesID(), a.Replaces, string(a.task.TaskID)+", which replaces it")
 		}
 	}
 	if err == nil && trust {
@@ -204,26 +206,22 @@ func (e *Engine) AddRules(ctx context.Context, add []rule.Rule, trust bool) ([]A
 	return done, err
 }
 
-// compareRule says what becomes of a rule beside those of tasks, and which of these says the same; nil if none does.
-func compareRule(r rule.Rule, tasks []*plan.Task) (*plan.Task, AddedRule) {
-	done := AddedRule{Title: r.Title, Status: "added"}
+// addedBeside says what becomes of a rule beside those that tasks hold.
+func addedBeside(r rule.Rule, tasks []*plan.Task) AddedRule {
+	done := AddedRule{Title: r.Title, Status: "added", task: &plan.Task{NodeType: plan.Action, Title: r.Title,
+		Description: r.Text, Meta: r.Meta(),
+		DeliverableSpec: &plan.DeliverableSpec{Filename: "rule.md", Format: "md", SingleFile: true},
+		AcceptanceCriteria: []plan.Criterion{{ID: "A1", Severity: plan.Must, CheckMethod: plan.ManualReview,
+			Statement: fmt.Sprintf("what is made here keeps %q", r.Title)}}}}
 	for _, t := range tasks {
 		old, _ := rule.OfTask(t) // one that can't be used has its title
 		replaces := r.Replaces(old)
 		if r.SaysAs(old) && (!replaces || ruleEntry(r) == ruleEntry(old)) {
-			return t, AddedRule{Title: r.Title, Status: "there"}
+			return AddedRule{Title: r.Title, Status: "there", task: t}
 		}
 		if replaces && t.TaskID != "" {
-			done.Replaces, done.Status = old.ID, "replaced"
+			done.Replaces, done.Status = t.TaskID, "replaced"
 		}
 	}
-	return nil, done
-}
-
-// ruleTask is a rule as a new task of the register.
-func ruleTask(r rule.Rule) *plan.Task {
-	return &plan.Task{NodeType: plan.Action, Title: r.Title, Description: r.Text, Meta: r.Meta(),
-		DeliverableSpec: &plan.DeliverableSpec{Filename: "rule.md", Format: "md", SingleFile: true},
-		AcceptanceCriteria: []plan.Criterion{{ID: "A1", Severity: plan.Must, CheckMethod: plan.ManualReview,
-			Statement: fmt.Sprintf("what is made here keeps %q", r.Title)}}}
+	return done
 }

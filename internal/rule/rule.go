@@ -2,9 +2,7 @@ package rule
 
 import (
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -163,12 +161,6 @@ func (r Rule) Markdown() []byte {
 	r.ID, r.Text = "", ""
 	head, _ := json.Marshal(r) // of strings alone
 	return fmt.Appendf(nil, "---\n%s\n---\n\n%s\n", head, text)
-}
-
-// Version names what the rule says: two rules have the same only if all of it is equal.
-func (r Rule) Version() string {
-	sum := sha256.Sum256(r.Markdown())
-	return r.ID + "@" + hex.EncodeToString(sum[:6])
 }
 
 // SaysAs reports whether two rules have the same text, whatever their white space.
