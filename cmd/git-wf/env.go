@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -266,7 +265,7 @@ func (e *env) engine(c *cli.Context, store *gitstore.Store) (*engine.Engine, err
 		Agents:    agents,
 		Commands:  sync.OnceValues(func() ([]string, error) { return e.commandEnv(c.Context, store) }),
 		Secrets:   sync.OnceValue(func() secret.Mask { return e.mask(agents) }),
-		OwnRules:  os.DirFS(filepath.Join(e.configDir(), "rules")),
+		OwnRules:  filepath.Join(e.configDir(), "rules"),
 		Templates: e.templates(store), Weights: func() (estimate.Weights, error) { return e.weights(store) },
 		Assign: sync.OnceValues(func() (agent.Assignment, error) { return e.assignment(store) }),
 	}, nil

@@ -4,11 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -18,26 +15,24 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
-	"gitwf/internal/plan"
 	"gitwf/internal/rule"
-	"gitwf/templates"
 )
 
 // ruleFlags are the options that say what a field of a rule is.
 var ruleFlags = map[string]string{"title": "title", "category": "category", "dimension": "dimension",
-	"read-mode": "readMode", "priority": "priority"}
+	"keywords": "keywords", "read-mode": "readMode", "priority": "priority"}
 
 const ruleStages = "general, exploration, planning or execution"
 
 func (e *env) rulesCommand() *cli.Command {
 	const about = "list the rules of the project, and your own"
-	list := e.onEngine(e.listRules)
+	list := e.onRules(func(_ *cli.Context, _ *engine.Engine, all engine.Rules) error { return e.print("rules", all) })
 	rules := parent("rules", about, command("list", about, list, jsonFlag()),
-		command("load", "print the rules for some work, as Markdown", e.onEngine(e.loadRules),
+		command("load", "print the rules for some work, as Markdown", e.onRules(e.loadRules),
 			textFlag("stage", "for `STAGE`: "+ruleStages, "all"),
 			textFlag("keywords", "of optional rules, those with one of `WORDS`, as in a,b", ""),
 			textFlag("for", "and those with a word of `SENTENCE`", ""),
-			budgetFlag(), jsonFlag()),
+			&cli.IntFlag{Name: "budget", Usage: "at most `N` characters of rules", Value: rule.Budget}, jsonFlag()),
 		command("add [FILE | TEXT...]", "add a rule; - is standard input",
 			e.onEngine(e.addRule), textFlag("title", "of TEXT; a rule of that `TITLE` is replaced", ""),
 			textFlag("category", "`STAGE`, as of load", "general"),
@@ -46,79 +41,52 @@ func (e *env) rulesCommand() *cli.Command {
 			textFlag("read-mode", "`MODE`: required or optional", "optional"),
 			textFlag("priority", "`LEVEL`: critical, high, medium or low", "medium"),
 			jsonFlag()),
-		command("init", "begin with a profile of the project and four rules",
-			e.onEngine(e.initRules), boolFlag("regenerate", "renew only the profile"),
-			jsonFlag()),
-		command("check", "say what is wrong with the rules", e.onEngine(e.checkRules), budgetFlag(), jsonFlag()),
+		command("init", "begin with a profile of the project and four rules, or renew the profile",
+			e.onRules(e.initRules), jsonFlag()),
+		command("check", "say what is wrong with the rules", e.onEngine(e.checkRules), jsonFlag()),
 		command("learn", "show which notes of a plan could be rules, or add them",
 			e.onEnginePlan(wholePlan, e.learnRules), planFlag(), boolFlag("yes,y", "add them"),
-			textFlag("only", "only `NUMBERS`, as in 1,3", "all"),
 			textFlag("into", "make one rule of them, `TITLE`", ""), jsonFlag()))
 	rules.Action, rules.Flags = list, []cli.Flag{jsonFlag()}
 	return rules
 }
 
-func budgetFlag() cli.Flag {
-	return &cli.IntFlag{Name: "budget", Usage: "at most `N` characters of rules", Value: rule.Budget}
+// onRules is onEngine for a command that works on the rules. It says which are not used.
+func (e *env) onRules(do func(*cli.Context, *engine.Engine, engine.Rules) error) cli.ActionFunc {
+	return e.onEngine(func(c *cli.Context, eng *engine.Engine) error {
+		all, err := eng.Rules(c.Context)
+		if err != nil {
+			return err
+		}
+		for _, text := range eng.Unused(all) {
+			fmt.Fprintln(e.stderr, "warning: "+text)
+		}
+		return do(c, eng, all)
+	})
 }
 
-// rulesHere reads the rules, and says which are not used.
-func (e *env) rulesHere(c *cli.Context, eng *engine.Engine) (engine.Rules, error) {
-	all, err := eng.Rules(c.Context)
-	for _, wrong := range plain.Some(all.Wrong, 10, func(text string) string { return text }) {
-		fmt.Fprintf(e.stderr, "warning: a rule can't be used: %s\n", wrong)
-	}
-	if waits := eng.UntrustedRules(all); waits != "" {
-		fmt.Fprintln(e.stderr, "warning: "+waits)
-	}
-	return all, err
-}
-
-func (e *env) listRules(c *cli.Context, eng *engine.Engine) error {
-	all, err := e.rulesHere(c, eng)
-	if err != nil {
-		return err
-	}
-	return e.print("rules", all)
-}
-
-func (e *env) loadRules(c *cli.Context, eng *engine.Engine) error {
+func (e *env) loadRules(c *cli.Context, _ *engine.Engine, all engine.Rules) error {
 	stage := c.String("stage")
-	if c.IsSet("stage") && (stage == "" || !strings.Contains(ruleStages, stage)) {
+	if c.IsSet("stage") && !slices.Contains(rule.Stages, stage) {
 		return usage("--stage: expected %s, found %s", ruleStages, plain.Quote(stage))
-	}
-	all, err := e.rulesHere(c, eng)
-	if err != nil {
-		return err
 	}
 	words := rule.Words(c.String("keywords"), c.String("for"))
 	chosen, dropped := rule.Choose(all.Used, stage, words, c.Int("budget"))
 	for _, x := range dropped {
 		fmt.Fprintf(e.stderr, "left out: %s, %s, %s: %s\n", x.Rule.ID, x.Rule.ReadMode, plain.Line(x.Rule.Title), x.Why)
 	}
-	return e.out(struct {
+	return e.print("rules-load", struct {
 		Rules   []rule.Rule    `json:"rules"`
 		Dropped []rule.Dropped `json:"dropped"`
-	}{orEmpty(chosen), orEmpty(dropped)}, func(w io.Writer) {
-		for i, r := range chosen {
-			if i > 0 {
-				fmt.Fprint(w, "\n---\n\n")
-			}
-			fmt.Fprintf(w, "# %s: %s (%s)\n\n%s\n", r.ID, plain.Line(r.Title), r.ReadMode, plain.Text(r.Text))
-		}
-	})
+	}{orEmpty(chosen), orEmpty(dropped)})
 }
 
 // addRule reads a rule off the command line, and adds it.
-func (e *env) addRule(c *cli.Context, eng *engine.Engine) error {
+func (e *env) addRule(c *cli.Context, eng *engine.Engine) (err error) {
 	const again = "git wf rules add FILE.md, or git wf rules add --title TITLE TEXT"
-	words := c.Args().Slice()
-	if len(words) == 0 {
-		return fault.Usage(again, "nothing says what the rule is")
-	}
-	name, data := "", []byte(strings.Join(words, " "))
+	words, name := c.Args().Slice(), "the rule"
+	data := []byte(strings.Join(words, " "))
 	if len(words) == 1 && (words[0] == "-" || isMarkdown(words[0])) {
-		var err error
 		name = fileWord(words[0])
 		if data, err = e.readInput(words[0], rule.MaxBytes+1); err != nil {
 			return unreadable("the rule "+name, err, "git wf rules add FILE.md")
@@ -132,10 +100,7 @@ func (e *env) addRule(c *cli.Context, eng *engine.Engine) error {
 			set[field] = c.String(flag)
 		}
 	}
-	if c.IsSet("keywords") {
-		set["keywords"] = splitWords(c.String("keywords"))
-	}
-	r, err := rule.Parse(cmp.Or(name, "the rule"), data, set)
+	r, err := rule.Parse(name, data, set)
 	if err != nil {
 		return fault.Usage("mend it, then "+again, "%w", err)
 	}
@@ -143,14 +108,6 @@ func (e *env) addRule(c *cli.Context, eng *engine.Engine) error {
 		return fault.Usage("put it into "+filepath.Join(e.configDir(), "rules"), "a global rule is a file of your own")
 	}
 	return e.addRules(c, eng, []rule.Rule{r})
-}
-
-// splitWords are the words of an option, with commas between them.
-func splitWords(text string) (all []any) {
-	for _, word := range strings.Split(text, ",") {
-		all = append(all, strings.TrimSpace(word))
-	}
-	return all
 }
 
 // addRules adds rules to the project's, and says what became of each.
@@ -166,59 +123,20 @@ func (e *env) addRules(c *cli.Context, eng *engine.Engine, rules []rule.Rule) er
 	if !trust {
 		fmt.Fprintf(e.stderr, "nobody is told them before a person runs git wf trust --plan %s\n", eng.RulesID())
 	}
-	return e.out(orEmpty(done), func(w io.Writer) {
-		for _, r := range done {
-			what := "added"
-			switch r.Status {
-			case "there":
-				what = "says that already"
-			case "replaced":
-				what = "added in place of " + r.Replaces
-			}
-			fmt.Fprintf(w, "%s: %s: %s\n", r.ID, what, plain.Line(r.Title))
-		}
-	})
+	return e.print("rules-add", done)
 }
 
-func (e *env) initRules(c *cli.Context, eng *engine.Engine) error {
-	tables, err := ruleTables()
+// initRules renews the profile, and adds of the rules to begin with those whose titles no rule has.
+func (e *env) initRules(c *cli.Context, eng *engine.Engine, all engine.Rules) error {
+	files, err := eng.Store.Git(c.Context, "ls-tree", "-r", "-z", "--name-only", "HEAD")
 	if err != nil {
 		return err
 	}
-	head, err := eng.Store.Head(c.Context)
-	if err != nil {
-		return err
-	}
-	tree, err := eng.Store.ListTree(c.Context, head, "")
-	if err != nil {
-		return err
-	}
-	paths := make([]string, len(tree))
-	for i, entry := range tree {
-		paths[i] = entry.Path
-	}
-	add := []rule.Rule{tables.Profile(paths)}
-	if c.Bool("regenerate") {
-		return e.addRules(c, eng, add)
-	}
-	for _, seed := range tables.Seeds {
-		r, err := rule.Parse("rules.yaml", []byte(seed), nil)
-		if err != nil {
-			return err
+	add := []rule.Rule{rule.Profile(strings.Split(files, "\x00"))}
+	for _, seed := range rule.Seeds() {
+		if !slices.ContainsFunc(append(all.Used, all.Untrusted...), seed.Replaces) {
+			add = append(add, seed)
 		}
-		add = append(add, r)
-	}
-	all, err := e.rulesHere(c, eng)
-	if err != nil {
-		return err
-	}
-	add = slices.DeleteFunc(add, func(r rule.Rule) bool {
-		return slices.ContainsFunc(append(all.Used, all.Untrusted...), func(old rule.Rule) bool {
-			return old.Scope != rule.Global && r.Replaces(old)
-		})
-	})
-	if len(add) == 0 {
-		return e.say([]engine.AddedRule{}, "all of them are there; git wf rules init --regenerate renews the profile")
 	}
 	return e.addRules(c, eng, add)
 }
@@ -229,22 +147,17 @@ func (e *env) checkRules(c *cli.Context, eng *engine.Engine) error {
 		return err
 	}
 	rules := append(all.Used, all.Untrusted...)
-	found := orEmpty(rule.Check(rules, c.Int("budget")))
-	for _, wrong := range all.Wrong {
-		found = append(found, rule.Finding{Code: "unusable", Text: wrong})
+	found := orEmpty(rule.Check(rules))
+	for _, text := range eng.Unused(all) {
+		found = append(found, rule.Finding{Code: "unused", Text: text})
 	}
-	if waits := eng.UntrustedRules(all); waits != "" {
-		found = append(found, rule.Finding{Code: "untrusted", Text: waits})
+	if err := e.print("rules-check", found); err != nil {
+		return err
 	}
-	err = e.out(found, func(w io.Writer) {
-		for _, f := range found {
-			fmt.Fprintln(w, strings.TrimSpace(plain.Line(f.Rule+" "+f.Text)+" ["+f.Code+"]"))
-		}
-	})
-	if err != nil || len(found) > 0 {
+	if len(found) > 0 {
 		e.tell("next: git wf rules add with the same title replaces a rule; git wf abandon RULE --plan %s -m WHY "+
 			"retires one", eng.RulesID())
-		return cmp.Or(err, errSaid)
+		return errSaid
 	}
 	e.tell("nothing found in %s", plain.Count(len(rules), "rule"))
 	return nil
@@ -252,59 +165,30 @@ func (e *env) checkRules(c *cli.Context, eng *engine.Engine) error {
 
 // learnRules shows what of a plan's notes and retrospectives could be rules, and adds them.
 func (e *env) learnRules(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
-	all, err := writtenDown(c.Context, eng, snap)
+	all, err := learned(c.Context, eng, snap)
 	if err != nil {
 		return err
 	}
-	if c.IsSet("only") {
-		var chosen []rule.Rule
-		for _, word := range strings.Split(c.String("only"), ",") {
-			n, err := strconv.Atoi(strings.TrimSpace(word))
-			if err != nil || n < 1 || n > len(all) {
-				return fault.Usage("git wf rules learn --plan "+string(snap.ID),
-					"--only: expected numbers from 1 to %d, found %s", len(all), plain.Quote(word))
-			}
-			chosen = append(chosen, all[n-1])
-		}
-		all = chosen
-	}
-	title := c.String("into")
-	if title != "" && len(all) > 0 {
-		all = []rule.Rule{rule.Consolidate(all)}
-	}
-	tables, err := ruleTables()
-	if err != nil {
-		return err
-	}
-	for i, r := range all {
-		all[i] = tables.Learned(cmp.Or(title, engine.TitleOf(r.Text)), r.Text, r.From...)
+	if title := c.String("into"); title != "" && len(all) > 0 {
+		all = []rule.Rule{rule.Consolidate(title, all)}
 	}
 	if c.Bool("yes") && len(all) > 0 {
 		return e.addRules(c, eng, all)
 	}
-	return e.out(orEmpty(all), func(w io.Writer) {
-		for i, r := range all {
-			fmt.Fprintf(w, "%d  %s, %s (%s), from %s\n", i+1, r.Kind, r.ReadMode, strings.Join(r.Keywords, ", "),
-				strings.Join(r.From, ", "))
-			fmt.Fprintln(w, "     "+strings.ReplaceAll(plain.Text(r.Text), "\n", "\n     "))
-		}
-		if len(all) == 0 {
-			fmt.Fprintf(w, "%s has nothing new to learn from\n", snap.ID)
-			return
-		}
-		fmt.Fprintf(w, "next: git wf rules learn --plan %s --yes adds them; --only 1,2 some of them; --into TITLE "+
-			"makes one rule\n", snap.ID)
-	})
+	return e.printAs("rules-learn", orEmpty(all), struct {
+		Plan  any
+		Rules []rule.Rule
+	}{snap.ID, all})
 }
 
-// writtenDown lists what people and agents wrote down in a plan, each with where, without what a rule says already.
-func writtenDown(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot) (all []rule.Rule, err error) {
+// learned makes rules of what people and agents wrote down in a plan and no rule says already, each with where.
+func learned(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot) (all []rule.Rule, err error) {
 	here, err := eng.Rules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	add := func(text, from string) {
-		r := rule.Rule{Text: strings.TrimSpace(text), From: []string{string(snap.ID) + " " + from}}
+	add := func(text string, from ...any) {
+		r := rule.Learned(engine.TitleOf(text), text, string(snap.ID)+" "+fmt.Sprint(from...))
 		if r.Text != "" && !slices.ContainsFunc(slices.Concat(here.Used, here.Untrusted, all), r.SaysAs) {
 			all = append(all, r)
 		}
@@ -312,7 +196,7 @@ func writtenDown(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapsho
 	notes, err := export.Notes(ctx, eng.Store, snap, 0, "learnings", "decisions", "conventions", "issues")
 	for _, n := range notes {
 		if n.By != "" { // the program's own are figures
-			add(n.Text, fmt.Sprint("note ", n.Number))
+			add(n.Text, "note ", n.Number)
 		}
 	}
 	for _, t := range snap.Plan.Tasks {
@@ -320,36 +204,18 @@ func writtenDown(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapsho
 		if err != nil || version == 0 || !strings.HasPrefix(string(t.TaskID), "RETRO-") {
 			continue
 		}
-		var a plan.Artifact
-		a, err = export.ReadArtifact(ctx, eng.Store, snap, t.TaskID, version)
-		for _, f := range a.Files {
+		made, unread := export.ReadArtifact(ctx, eng.Store, snap, t.TaskID, version)
+		err = unread
+		for _, f := range made.Files {
 			if f.Size > rule.MaxBytes {
 				continue
 			}
-			data, failed := eng.Store.ReadBlob(ctx, f.OID)
+			data, unread := eng.Store.ReadBlob(ctx, f.OID)
+			err = cmp.Or(err, unread)
 			for _, text := range rule.Items(f.Path, data) {
-				add(text, fmt.Sprint(t.TaskID, " ", a.ArtifactID))
+				add(text, t.TaskID, " ", made.ArtifactID)
 			}
-			err = cmp.Or(err, failed)
 		}
 	}
 	return all, err
-}
-
-// offerLearned says that what was written down in a plan could be rules.
-func (e *env) offerLearned(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot) {
-	if all, err := writtenDown(ctx, eng, snap); err == nil && len(all) > 0 && !e.json {
-		fmt.Fprintf(e.stderr, "%s could be rules: git wf rules learn --plan %s\n", plain.Count(len(all), "note"),
-			snap.ID)
-	}
-}
-
-// ruleTables are the program's tables of what files and texts are.
-func ruleTables() (rule.Tables, error) {
-	const name = "rules.yaml"
-	text, err := fs.ReadFile(templates.FS, name)
-	if err != nil {
-		return rule.Tables{}, err
-	}
-	return rule.ReadTables(name, text)
 }

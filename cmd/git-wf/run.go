@@ -70,9 +70,6 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 	if err := e.print("outcome", x); err != nil {
 		return err
 	}
-	if x.Finished() {
-		e.offerLearned(c.Context, eng, snap)
-	}
 	if eng.Landing != nil {
 		if err := e.sayLanded(eng.Landing.Done, nil); err != nil {
 			return err

@@ -115,7 +115,6 @@ func (e *env) complete(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapsh
 	if err := store.ClearActive(c.Context, id); err != nil {
 		return fmt.Errorf("%s is completed, but still the active plan here: %w", id, err)
 	}
-	defer e.offerLearned(c.Context, eng, done.Snapshot)
 	note := ""
 	for _, added := range done.Change.Add {
 		if strings.HasPrefix(added.Path, plan.NotesDir+"/") {

@@ -85,7 +85,7 @@ var allowed = []struct {
 	{"internal/workflow", []string{"internal/document", "internal/plan", "internal/plandoc", "internal/policy",
 		"internal/schema"}},
 	{"internal/act", []string{"internal/document", "internal/plan", "internal/schema"}},
-	{"internal/rule", []string{"internal/document", "internal/plan", "internal/plandoc", "internal/schema"}},
+	{"internal/rule", []string{"internal/document", "internal/plan", "internal/plandoc", "internal/schema", "templates"}},
 	{"internal/plandoc", []string{"internal/document", "internal/glob", "internal/outline", "internal/plan",
 		"internal/policy", "internal/schema"}},
 	{"internal/trace", []string{"internal/outline"}},

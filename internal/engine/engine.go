@@ -30,7 +30,7 @@ type Engine struct {
 	Commands  func() ([]string, error) // of a plan's command lines, before WF_ variables; nil: defaults of Environ
 	Secrets   func() secret.Mask       // what must not be recorded; nil: derived from Environ
 	Templates fs.FS                    // prompts/<role>.md
-	OwnRules  fs.FS                    // the user's own rules; may be nil
+	OwnRules  string                   // the directory of the user's own rules; "" for none
 	Report    func(Progress)           // called for each event, from several goroutines; may be nil
 	Jobs      int                      // tasks worked on at once; zero means one
 	Lease     time.Duration            // of a claim; zero means wf.lease

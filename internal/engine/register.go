@@ -270,16 +270,23 @@ func (e *Engine) closeTasks(ctx context.Context, id plan.ID) error {
 		if !of.Plan.Register || item == nil || item.Status.Gone() {
 			continue
 		}
-		person, err := e.Store.Person(ctx)
-		if err != nil {
+		if err := e.closeItem(ctx, of.ID, item.TaskID, by[closes][len(by[closes])-1]); err != nil {
 			return err
 		}
-		done := by[closes][len(by[closes])-1]
-		ev := plan.Abandon{Task: item.TaskID, Closes: true, Author: person,
-			Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(e.Now()), Reason: done}}
-		if _, err := e.append(ctx, of.ID, ev, nil, nil); err != nil {
-			return fmt.Errorf("close %s: %w", closes, err)
-		}
+	}
+	return nil
+}
+
+// closeItem closes a task of a register in the name of the person who works here.
+func (e *Engine) closeItem(ctx context.Context, register plan.ID, task plan.TaskID, why string) error {
+	person, err := e.Store.Person(ctx)
+	if err != nil {
+		return err
+	}
+	ev := plan.Abandon{Task: task, Closes: true, Author: person,
+		Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(e.Now()), Reason: why}}
+	if _, err := e.append(ctx, register, ev, nil, nil); err != nil {
+		return fmt.Errorf("close %s/%s: %w", register, task, err)
 	}
 	return nil
 }

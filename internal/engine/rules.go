@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"slices"
 	"strings"
 
 	"gitwf/internal/fault"
@@ -36,53 +39,40 @@ const (
 // Rules reads them.
 func (e *Engine) Rules(ctx context.Context) (Rules, error) {
 	all := Rules{Used: []rule.Rule{}, Untrusted: []rule.Rule{}, Wrong: []string{}}
-	snap, err := e.rulesPlan(ctx)
-	if err != nil {
-		return all, err
-	}
-	for _, t := range ruleTasks(snap) {
-		r, err := rule.OfTask(t)
+	sort := func(r rule.Rule, wrong error, trusted bool) {
 		switch {
-		case err != nil:
-			all.Wrong = append(all.Wrong, plain.Line(fmt.Sprintf("%s: %v", t.TaskID, err)))
-		case e.Trust.hasEntry(ruleEntry(r)):
+		case wrong != nil:
+			all.Wrong = append(all.Wrong, plain.Line(wrong.Error()))
+		case trusted:
 			all.Used = append(all.Used, r)
 		default:
 			all.Untrusted = append(all.Untrusted, r)
 		}
 	}
-	var files []string
-	if e.OwnRules != nil {
-		files, _ = fs.Glob(e.OwnRules, "*.md") // the pattern is sound
+	_, tasks, err := e.ruleTasks(ctx)
+	for _, t := range tasks {
+		r, wrong := rule.OfTask(t)
+		sort(r, wrong, e.Trust.hasEntry(ruleEntry(r)))
 	}
+	own := os.DirFS(e.OwnRules)
+	files, _ := fs.Glob(own, "*.md") // the pattern is sound
 	for _, name := range files[:min(len(files), mostRules)] {
-		data, err := fs.ReadFile(e.OwnRules, name)
-		var r rule.Rule
-		if err == nil {
-			r, err = rule.Parse(name, data, map[string]any{"scope": rule.Global})
-		}
-		if r.ID = name; err != nil {
-			all.Wrong = append(all.Wrong, plain.Line(err.Error()))
-			continue
-		}
-		all.Used = append(all.Used, r)
+		data, unread := fs.ReadFile(own, name)
+		r, wrong := rule.Parse(name, data, map[string]any{"scope": rule.Global})
+		r.ID = name
+		sort(r, cmp.Or(unread, wrong), true)
 	}
-	return all, nil
+	return all, err
 }
 
-// rulesPlan is the register of rules, nil if there is none.
-func (e *Engine) rulesPlan(ctx context.Context) (*gitstore.Snapshot, error) {
-	snap, err := e.Store.Snapshot(ctx, e.RulesID())
+// ruleTasks are the register of rules, nil if there is none, and its tasks that hold the rules in force.
+func (e *Engine) ruleTasks(ctx context.Context) (snap *gitstore.Snapshot, all []*plan.Task, err error) {
+	snap, err = e.Store.Snapshot(ctx, e.RulesID())
 	if errors.Is(err, gitstore.ErrNoPlan) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return snap, err
-}
-
-// ruleTasks are the tasks that hold the rules in force.
-func ruleTasks(snap *gitstore.Snapshot) (all []*plan.Task) {
-	if snap == nil || !snap.Plan.Register {
-		return nil
+	if err != nil || !snap.Plan.Register {
+		return snap, nil, err
 	}
 	s := snap.State()
 	for _, t := range s.Plan.Tasks {
@@ -90,7 +80,7 @@ func ruleTasks(snap *gitstore.Snapshot) (all []*plan.Task) {
 			all = append(all, t)
 		}
 	}
-	return all
+	return snap, all, nil
 }
 
 // ruleEntry stands in the set of what is trusted for all that a rule says. It is no hash, so no line can have it.
@@ -109,47 +99,44 @@ func (e *Engine) newRules(ctx context.Context, snap *gitstore.Snapshot) (lines [
 	return lines, err
 }
 
-// UntrustedRules says that rules wait to be trusted, "" if none does.
-func (e *Engine) UntrustedRules(all Rules) string {
-	if len(all.Untrusted) == 0 {
-		return ""
+// Unused says which rules nobody is told, and why.
+func (e *Engine) Unused(all Rules) []string {
+	said := plain.Some(all.Wrong, 10, func(text string) string { return "a rule can't be used: " + text })
+	if n := len(all.Untrusted); n > 0 {
+		said = append(said, fmt.Sprintf("%s by others, which nobody is told before git wf trust --plan %s",
+			plain.Count(n, "rule"), e.RulesID()))
 	}
-	return fmt.Sprintf("%s by others, which nobody is told before git wf trust --plan %s",
-		plain.Count(len(all.Untrusted), "rule"), e.RulesID())
+	return said
 }
 
 // tellRules gives a prompt the rules of its task. Rules that others wrote and nobody trusts stop no work, so that
 // nobody can stop it by writing some: it is done without them, and a line says so.
 func (e *Engine) tellRules(ctx context.Context, w *workDir, d *prompt.Data) error {
-	once := func(text string) {
-		if _, said := e.said.LoadOrStore(text, true); text != "" && !said {
-			e.report(w.task.TaskID, text)
-		}
-	}
 	w.rules = nil // a prompt may be written again
 	all, err := e.Rules(ctx)
-	if err != nil {
-		once("the rules can't be read: " + err.Error())
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	once(e.UntrustedRules(all))
-	if len(all.Wrong) > 0 {
-		once(plain.Count(len(all.Wrong), "rule") + " can't be used (git wf rules check)")
-	}
-	if len(all.Used) == 0 {
-		return nil
+	said := e.Unused(all)
+	if err != nil {
+		said = append(said, "the rules can't be read: "+err.Error())
 	}
 	words := rule.Words(d.Task.Title, string(d.Task.Description), string(d.TopTask),
 		strings.Join(plandoc.TouchedPaths(w.task.Task), " "))
 	chosen, dropped := rule.Choose(all.Used, stageOf(w), words, rule.Budget)
 	for _, x := range dropped {
 		if x.Rule.ReadMode == rule.Required {
-			once(fmt.Sprintf("the required rule %s is left out: %s (git wf rules check)", x.Rule.ID, x.Why))
+			said = append(said, fmt.Sprintf("the required rule %s is left out: %s (git wf rules check)", x.Rule.ID, x.Why))
+		}
+	}
+	for _, text := range said {
+		if _, before := e.said.LoadOrStore(text, true); !before {
+			e.report(w.task.TaskID, text)
 		}
 	}
 	mask := e.mask()
 	for _, r := range chosen {
-		w.rules = append(w.rules, r.Version())
+		w.rules = append(w.rules, r.ID+"@"+lineHash(string(r.Markdown()))[:12])
 		d.Rules = append(d.Rules, prompt.Rule{ID: r.ID, Title: mask.Text(r.Title),
 			Required: r.ReadMode == rule.Required, Text: prompt.Text(mask.Text(r.Text))})
 	}
@@ -170,60 +157,47 @@ func stageOf(w *workDir) string {
 
 // AddedRule says what became of a rule that was to be added.
 type AddedRule struct {
-	ID       string `json:"id"`
-	Title    string `json:"title"`
-	Status   string `json:"status"` // added, replaced or there
-	Replaces string `json:"replaces,omitempty"`
+	ID       plan.TaskID `json:"id"`
+	Title    string      `json:"title"`
+	Status   string      `json:"status"` // added, replaced or there
+	Replaces plan.TaskID `json:"replaces,omitempty"`
+
+	task *plan.Task // that holds it
 }
 
 // AddRules adds rules to the register, which it makes at first. One that says what another says is there already; one
 // with the title of another replaces it, which is closed. trust trusts them here.
 func (e *Engine) AddRules(ctx context.Context, add []rule.Rule, trust bool) ([]AddedRule, error) {
-	snap, err := e.rulesPlan(ctx)
+	snap, had, err := e.ruleTasks(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if snap != nil && !snap.Plan.Register {
 		return nil, fault.Refused("git wf plans", "%s is a plan, and no register of rules", snap.ID)
 	}
-	done, is := make([]AddedRule, len(add)), make([]*plan.Task, len(add))
+	var done []AddedRule
 	var tasks []*plan.Task
 	var entries []string
-	for i, r := range add {
+	for _, r := range add {
 		r.Title, r.Text = e.mask().Text(r.Title), e.mask().Text(r.Text)
-		done[i] = AddedRule{Title: r.Title, Status: "added"}
-		entries = append(entries, ruleEntry(r))
-		for _, t := range append(ruleTasks(snap), tasks...) {
-			old, _ := rule.OfTask(t) // one that can't be used has its title
-			same, replaces := r.SaysAs(old), r.Replaces(old)
-			if same && (!replaces || string(old.Markdown()) == string(r.Markdown())) {
-				done[i], is[i] = AddedRule{Title: r.Title, Status: "there"}, t
-				break
-			}
-			if replaces && t.TaskID != "" {
-				done[i].Replaces, done[i].Status = old.ID, "replaced"
-			}
+		a := addedBeside(r, slices.Concat(had, tasks))
+		if _, err := rule.OfTask(a.task); err != nil {
+			return nil, fault.Usage("mend it, and add it again", "%w", err)
 		}
-		if is[i] == nil {
-			is[i] = ruleTask(r)
-			if _, err := rule.OfTask(is[i]); err != nil {
-				return nil, fault.Usage("mend it, and add it again", "%s: %w", plain.Line(r.Title), err)
-			}
-			tasks = append(tasks, is[i])
+		if a.Status != "there" {
+			tasks = append(tasks, a.task)
 		}
+		done, entries = append(done, a), append(entries, ruleEntry(r))
 	}
 	if len(tasks) > 0 {
 		if err := e.AddToRegister(ctx, snap, e.RulesID(), "RULE-", tasks); err != nil {
 			return nil, err
 		}
 	}
-	person, err := e.Store.Person(ctx)
-	for i := range done {
-		if done[i].ID = string(is[i].TaskID); done[i].Replaces != "" && err == nil {
-			why := plan.Decision{By: person.Name, CreatedAt: plan.Second(e.Now()),
-				Reason: done[i].ID + ", which replaces it"}
-			_, err = e.append(ctx, e.RulesID(), plan.Abandon{Task: plan.TaskID(done[i].Replaces), Closes: true,
-				Author: person, Decision: why}, nil, nil)
+	for i, a := range done {
+		done[i].ID = a.task.TaskID
+		if a.Replaces != "" && err == nil {
+			err = e.closeItem(ctx, e.RulesID(), a.Replaces, string(a.task.TaskID)+", which replaces it")
 		}
 	}
 	if err == nil && trust {
@@ -232,10 +206,22 @@ func (e *Engine) AddRules(ctx context.Context, add []rule.Rule, trust bool) ([]A
 	return done, err
 }
 
-// ruleTask is a rule as a new task of the register.
-func ruleTask(r rule.Rule) *plan.Task {
-	return &plan.Task{NodeType: plan.Action, Title: r.Title, Description: r.Text, Meta: r.Meta(),
+// addedBeside says what becomes of a rule beside those that tasks hold.
+func addedBeside(r rule.Rule, tasks []*plan.Task) AddedRule {
+	done := AddedRule{Title: r.Title, Status: "added", task: &plan.Task{NodeType: plan.Action, Title: r.Title,
+		Description: r.Text, Meta: r.Meta(),
 		DeliverableSpec: &plan.DeliverableSpec{Filename: "rule.md", Format: "md", SingleFile: true},
 		AcceptanceCriteria: []plan.Criterion{{ID: "A1", Severity: plan.Must, CheckMethod: plan.ManualReview,
-			Statement: fmt.Sprintf("what is made here keeps %q", r.Title)}}}
+			Statement: fmt.Sprintf("what is made here keeps %q", r.Title)}}}}
+	for _, t := range tasks {
+		old, _ := rule.OfTask(t) // one that can't be used has its title
+		replaces := r.Replaces(old)
+		if r.SaysAs(old) && (!replaces || ruleEntry(r) == ruleEntry(old)) {
+			return AddedRule{Title: r.Title, Status: "there", task: t}
+		}
+		if replaces && t.TaskID != "" {
+			done.Replaces, done.Status = t.TaskID, "replaced"
+		}
+	}
+	return done
 }

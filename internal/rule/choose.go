@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plandoc"
 )
@@ -15,75 +16,55 @@ import (
 // Budget is how many characters of rules a piece of work is told, unless it says otherwise.
 const Budget = 8000
 
-// maxText is how much of one text is searched for words, in bytes.
-const maxText = 64 << 10
+// maxText is how much of texts is searched for words, in bytes.
+const maxText = 256 << 10
 
 var stopWords = strings.Fields(`a about after all also an and any are as at be been before but by can could did do
 	does done each for found from get had has have how if in into is it its just learned make may more most must
 	never new no not now of on one only or our out over should so some such than that the their them then there
 	these they this to up us use was we were what when where which while who why will with would you your`)
 
-// Words are the words of texts by which rules are found: lower case, without stop words, numbers and single characters.
-// What separates no words, such as Chinese, counts as a whole and in pairs of characters.
+// unspaced is a run of scripts that separate no words.
+var unspaced = pattern.Compile(`[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]+`)
+
+// split parts a text into words of lower case. What separates no words, such as Chinese, becomes pairs of characters.
+func split(text string) []string {
+	text = strings.ToLower(text[:min(len(text), maxText)])
+	text = unspaced.Get().ReplaceAllStringFunc(text, func(run string) string {
+		var pairs strings.Builder
+		chars := []rune(run)
+		for i := range chars[1:] {
+			pairs.WriteString(" " + string(chars[i:i+2]))
+		}
+		return pairs.String() + " "
+	})
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
+}
+
+// telling are the words of a text without stop words, numbers and single characters.
+func telling(text string) []string {
+	return slices.DeleteFunc(split(text), func(word string) bool {
+		return utf8.RuneCountInString(word) < 2 || !strings.ContainsFunc(word, unicode.IsLetter) ||
+			slices.Contains(stopWords, word)
+	})
+}
+
+// Words are the words of texts by which rules are found.
 func Words(texts ...string) map[string]bool {
 	words := map[string]bool{}
-	for _, text := range texts {
-		for _, run := range runs(text) {
-			words[run] = true
-			for _, pair := range pairs(run) {
-				words[pair] = true
-			}
-		}
+	for _, word := range telling(strings.Join(texts, "\n")) {
+		words[word] = true
 	}
 	return words
-}
-
-// runs are the words of a text, and its runs of characters without words.
-func runs(text string) (all []string) {
-	var run []rune
-	end := func() {
-		word := string(run)
-		number := !slices.ContainsFunc(run, unicode.IsLetter)
-		if len(run) > 1 && !number && !slices.Contains(stopWords, word) {
-			all = append(all, word)
-		}
-		run = nil
-	}
-	for _, r := range strings.ToLower(text[:min(len(text), maxText)]) {
-		same := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
-		if !same || len(run) > 0 && joined(r) != joined(run[0]) {
-			end()
-		}
-		if same {
-			run = append(run, r)
-		}
-	}
-	end()
-	return all
-}
-
-// joined reports whether a character is of a script that separates no words.
-func joined(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-}
-
-// pairs are the pairs of characters of a run without words; none of a word.
-func pairs(run string) (all []string) {
-	r := []rune(run)
-	for i := 0; i+1 < len(r) && joined(r[0]); i++ {
-		all = append(all, string(r[i:i+2]))
-	}
-	return all
 }
 
 // fits reports whether all words of one of the rule's keywords are there.
 func (r Rule) fits(words map[string]bool) bool {
 	return slices.ContainsFunc(r.Keywords, func(keyword string) bool {
-		terms := runs(keyword)
-		return len(terms) > 0 && !slices.ContainsFunc(terms, func(term string) bool {
-			all := cmp.Or(strings.Join(pairs(term), " "), term)
-			return slices.ContainsFunc(strings.Fields(all), func(w string) bool { return !words[w] })
-		})
+		terms := telling(keyword)
+		return len(terms) > 0 && !slices.ContainsFunc(terms, func(term string) bool { return !words[term] })
 	})
 }
 
@@ -134,7 +115,7 @@ type Finding struct {
 }
 
 // Check says what is wrong with rules that are each valid.
-func Check(rules []Rule, budget int) (all []Finding) {
+func Check(rules []Rule) (all []Finding) {
 	find := func(code string, r Rule, format string, args ...any) {
 		all = append(all, Finding{code, r.ID, fmt.Sprintf(format, args...)})
 	}
@@ -142,17 +123,11 @@ func Check(rules []Rule, budget int) (all []Finding) {
 		if j := slices.IndexFunc(rules[:i], r.Replaces); j >= 0 {
 			find("duplicate-title", r, "has the title of %s, %s", rules[j].ID, r.Title)
 		}
-		if n := r.size(); n > budget {
-			find("too-long", r, "has %s, more than the budget of %d: nobody is told it", plain.Count(n, "character"),
-				budget)
+		if n := r.size(); n > Budget {
+			find("too-long", r, "has %d characters, more than the budget of %d: nobody is told it", n, Budget)
 		}
-		for _, keyword := range r.Keywords {
-			if len(runs(keyword)) == 0 {
-				find("dead-keyword", r, "the keyword %s can't match: it has no word that counts", plain.Quote(keyword))
-			}
-		}
-		if len(r.Keywords) == 0 && r.ReadMode != Required {
-			find("no-keywords", r, "is optional and has no keywords, so nobody is told it")
+		if r.ReadMode != Required && !r.fits(Words(r.Keywords...)) {
+			find("no-keywords", r, "is optional and has no keyword that can match, so nobody is told it")
 		}
 		for line := range strings.Lines(r.Text) {
 			if word := plandoc.Vague(line); word != "" {
@@ -160,16 +135,11 @@ func Check(rules []Rule, budget int) (all []Finding) {
 			}
 		}
 	}
-	for _, stage := range []string{Exploration, Planning, Execution} {
-		sum := 0
-		for _, r := range rules {
-			if r.ReadMode == Required && (r.Category == General || r.Category == stage) {
-				sum += r.size()
-			}
-		}
-		if sum > budget {
-			find("over-budget", Rule{}, "what is required of %s has %s, more than the budget of %d", stage,
-				plain.Count(sum, "character"), budget)
+	for _, stage := range Stages[1:] {
+		if _, dropped := Choose(rules, stage, nil, Budget); len(dropped) > 0 {
+			ids := plain.Some(dropped, 10, func(x Dropped) string { return x.Rule.ID })
+			find("over-budget", Rule{}, "what is required of %s is more than the budget of %d: nobody is told %s", stage,
+				Budget, strings.Join(ids, ", "))
 		}
 	}
 	return all

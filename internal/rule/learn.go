@@ -1,25 +1,30 @@
 package rule
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
 	"strings"
-	"unicode"
+	"sync"
 
 	"gitwf/internal/document"
 	"gitwf/internal/plain"
+	"gitwf/templates"
 )
 
-// Tables say what a project is made with, by the names of its files, and what a text is that somebody wrote down.
-type Tables struct {
-	Seeds     []string          // rules that a project can begin with
-	Languages map[string]string // by what a file's name ends with
-	Build     map[string]string // by patterns of a file's name
-	Tests     map[string]string
-	Kinds     []struct { // the first that a text has a word of, else the last
-		Kind, ReadMode, Priority, Category string
-
+// tables say what a project is made with, by the names of its files, and what a text is that somebody wrote down.
+type tables struct {
+	Seeds   []Rule
+	Profile struct {
+		Rule  `yaml:",inline"`
+		Kinds []struct {
+			Kind  string
+			Names map[string]string // of tools, by patterns of a file's name
+		}
+	}
+	Kinds []struct { // the first that a text has a word of, else the last
+		Rule  `yaml:",inline"`
 		Words []string
 		Areas []struct { // the same of these
 			Area  string
@@ -28,66 +33,67 @@ type Tables struct {
 	}
 }
 
-// ReadTables reads the file that has them.
-func ReadTables(name string, text []byte) (t Tables, err error) {
-	return t, document.ReadSettings(name, text, &t)
-}
+// own are the program's tables. They are a part of it, as patterns are.
+var own = sync.OnceValue(func() (t tables) {
+	const name = "rules.yaml"
+	text, err := templates.FS.ReadFile(name)
+	if err = cmp.Or(err, document.ReadSettings(name, text, &t)); err != nil {
+		panic(err)
+	}
+	return t
+})
 
-// says reports whether a text has one of the words, or there are none.
-func says(text string, words []string) bool {
-	text = " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}), " ") + " "
-	return len(words) == 0 || slices.ContainsFunc(words, func(word string) bool {
-		if !joined([]rune(word)[0]) {
-			word = " " + word + " "
-		}
-		return strings.Contains(text, word)
-	})
-}
+// Seeds are the rules that a project can begin with.
+func Seeds() []Rule { return own().Seeds }
 
 // Learned is the rule that a text comes to which was written down while somebody worked. from says where.
-func (t Tables) Learned(title, text string, from ...string) Rule {
-	r := unsaid()
-	r.Title, r.Text, r.From = tidy(title), strings.TrimSpace(plain.Text(text)), from
-	for _, k := range t.Kinds {
-		if !says(text, k.Words) {
+func Learned(title, text string, from ...string) (r Rule) {
+	all := " " + strings.Join(split(text), " ") + " "
+	says := func(words []string) bool {
+		has := func(word string) bool { return strings.Contains(all, " "+word+" ") }
+		return len(words) == 0 || slices.ContainsFunc(words, has)
+	}
+	for _, k := range own().Kinds {
+		if r = k.Rule; !says(k.Words) {
 			continue
 		}
-		r.Kind, r.ReadMode, r.Priority, r.Category = k.Kind, k.ReadMode, k.Priority, k.Category
 		for _, a := range k.Areas {
-			if says(text, a.Words) {
-				r.Keywords = []string{a.Area}
+			if r.Keywords = []string{a.Area}; says(a.Words) {
 				break
 			}
 		}
 		break
 	}
 	const most = 8
-	for _, word := range runs(text) {
+	for _, word := range telling(text) {
 		if len(r.Keywords) < most && len(word) > 3 && len(word) < 60 && !slices.Contains(r.Keywords, word) {
 			r.Keywords = append(r.Keywords, word)
 		}
 	}
+	r.Title, r.Text, r.From = tidy(title), strings.TrimSpace(plain.Text(text)), from
 	return r
 }
 
-// Consolidate makes one text of several that were written down, with where each comes from.
-func Consolidate(rules []Rule) (one Rule) {
+// Consolidate makes one rule of several that were learned, with where each comes from.
+func Consolidate(title string, rules []Rule) Rule {
+	text, from := "", []string{}
 	for _, r := range rules {
-		one.Text += "- " + strings.ReplaceAll(r.Text, "\n", "\n  ") + "\n"
-		one.From = append(one.From, r.From...)
+		text += "- " + strings.ReplaceAll(r.Text, "\n", "\n  ") + "\n"
+		from = append(from, r.From...)
 	}
-	slices.Sort(one.From)
-	one.From = slices.Compact(one.From)
-	return one
+	slices.Sort(from)
+	return Learned(title, text, slices.Compact(from)...)
 }
 
 // Items are the points that a retrospective makes: the texts in lists of JSON, or the items of Markdown.
 func Items(name string, data []byte) (all []string) {
 	if path.Ext(name) == ".json" {
-		v, _ := document.Load(name, data) // of what is no JSON nothing is learned
-		return texts(v)
+		limits := document.Limits{Depth: 100, Values: MaxBytes, Fields: 1000}
+		n, err := document.JSON{Limits: limits}.Parse(string(data))
+		if err != nil {
+			return nil // of what is no JSON nothing is learned
+		}
+		return texts(*n)
 	}
 	for line := range strings.Lines(string(data)) {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
@@ -97,50 +103,36 @@ func Items(name string, data []byte) (all []string) {
 	return all
 }
 
-func texts(v any) (all []string) {
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			if text, ok := item.(string); ok {
-				all = append(all, text)
-			}
-			all = append(all, texts(item)...)
+// texts are the texts in all lists of a document.
+func texts(n document.Node) (all []string) {
+	for _, kid := range n.Kids {
+		if n.Kind == document.Array && kid.Kind == document.String {
+			all = append(all, kid.Text)
 		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			all = append(all, texts(v[name])...)
-		}
+		all = append(all, texts(kid)...)
 	}
 	return all
 }
 
 // Profile is a rule that says what a project is made with, by the paths of its files.
-func (t Tables) Profile(paths []string) Rule {
-	found := [4]map[string]int{{}, {}, {}, {}}
-	for _, p := range paths {
-		name := path.Base(p)
-		found[0][t.Languages[strings.TrimPrefix(path.Ext(name), ".")]]++
-		for i, table := range []map[string]string{t.Build, t.Tests} {
-			for pattern, tool := range table {
-				if ok, _ := path.Match(pattern, name); ok { // a pattern that is none matches nothing
-					found[1+i][tool]++
+func Profile(paths []string) Rule {
+	r := own().Profile.Rule
+	for _, kind := range own().Profile.Kinds {
+		files := map[string]int{}
+		for _, p := range paths {
+			for pattern, tool := range kind.Names {
+				if ok, _ := path.Match(pattern, path.Base(p)); ok { // a pattern that is none matches nothing
+					files[tool]++
 				}
 			}
 		}
-		if top, _, below := strings.Cut(p, "/"); below {
-			found[3][plain.Line(top)+"/"]++
-		}
-	}
-	r := unsaid()
-	r.Title, r.ReadMode, r.Text = "Project profile", Required, "This project is made with, by files:\n"
-	for i, what := range []string{"languages", "build", "tests", "directories"} {
-		delete(found[i], "")
-		names := slices.SortedStableFunc(slices.Values(slices.Sorted(maps.Keys(found[i]))),
-			func(a, b string) int { return found[i][b] - found[i][a] })
-		if len(names) > 0 {
+		tools := slices.SortedFunc(maps.Keys(files), func(a, b string) int {
+			return cmp.Or(files[b]-files[a], strings.Compare(a, b))
+		})
+		if len(tools) > 0 {
 			const most = 8
-			names = plain.Some(names, most, func(name string) string { return name })
-			r.Text += "\n- " + what + ": " + strings.Join(names, ", ")
+			tools = plain.Some(tools, most, strings.TrimSpace)
+			r.Text += "\n- " + kind.Kind + ": " + strings.Join(tools, ", ")
 		}
 	}
 	return r

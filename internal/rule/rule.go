@@ -2,21 +2,19 @@ package rule
 
 import (
 	"cmp"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"path"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"gitwf/internal/document"
+	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/schema"
@@ -29,16 +27,16 @@ const MaxBytes = 32 << 10
 // fields of a head may be.
 type Rule struct {
 	ID        string   `json:"id,omitempty"` // the task in the register, or the user's own file
-	Title     string   `json:"title"`
+	Title     string   `json:"title,omitempty"`
 	Dimension string   `json:"dimension"`
-	Category  string   `json:"category"` // a stage of work, or General
+	Category  string   `json:"category"` // one of Stages
 	Keywords  []string `json:"keywords"`
 	ReadMode  string   `json:"readMode"`
 	Priority  string   `json:"priority"`
 	Scope     string   `json:"scope"`
 	Kind      string   `json:"kind,omitempty"` // of one that was learned
 	From      []string `json:"from,omitempty"` // where it was learned: plans, with their notes
-	Text      string   `json:"text"`
+	Text      string   `json:"text,omitempty"`
 }
 
 // What fields say. General is of every stage.
@@ -52,16 +50,15 @@ const (
 	Global   = "global"
 )
 
-// unsaid is what a rule is of which nothing is said.
-func unsaid() Rule {
-	return Rule{Dimension: "specs", Category: General, Keywords: []string{}, ReadMode: "optional", Priority: "medium",
-		Scope: "project"}
-}
+// Stages are the stages of work, the one that is all of them first.
+var Stages = []string{General, Exploration, Planning, Execution}
 
 //go:embed rule.schema.json
 var schemaText []byte
 
 var heads = sync.OnceValues(func() (*schema.Schema, error) { return schema.Parse(schemaText) })
+
+var heading = pattern.Compile(`(?m)^#+ +(.+)$`)
 
 // Parse reads a file: Markdown, whose head may say what the fields are; set overrides them. Errors name file and line.
 func Parse(name string, data []byte, set map[string]any) (Rule, error) {
@@ -70,52 +67,59 @@ func Parse(name string, data []byte, set map[string]any) (Rule, error) {
 	if !ok {
 		body = text
 	}
-	fields, n, line := map[string]any{}, &document.Node{}, 0
-	if strings.TrimSpace(head) != "" {
-		var err error
-		var wrong *document.Fault
-		n, err = document.ParseYAML([]byte(head), document.Limits{Depth: 3, Values: 100, Fields: 20})
-		if errors.As(err, &wrong) {
-			return Rule{}, fmt.Errorf("%s:%d: %s", name, wrong.Line+1, wrong.Text())
-		}
-		if fields, ok = n.Value(document.Exact).(map[string]any); !ok {
-			return Rule{}, fmt.Errorf("%s:2: expected fields of a rule, such as category: general", name)
-		}
+	if strings.TrimSpace(head) == "" {
+		head = "{}"
+	}
+	n, err := document.ParseYAML([]byte(head), document.Limits{Depth: 3, Values: 100, Fields: 20})
+	var wrong *document.Fault
+	if errors.As(err, &wrong) {
+		return Rule{}, fmt.Errorf("%s:%d: %s", name, wrong.Line+1, wrong.Text())
+	}
+	fields, ok := n.Value(document.Exact).(map[string]any)
+	if !ok {
+		return Rule{}, fmt.Errorf("%s:2: expected fields of a rule, such as category: general", name)
 	}
 	maps.Copy(fields, set)
-	r, field, err := read(fields, body)
-	if kid := n.Child(field); kid != nil && set[field] == nil {
-		line = int(kid.Line) + 1
+	if words, ok := fields["keywords"].(string); ok { // with commas between them
+		var all []any
+		for word := range strings.SplitSeq(words, ",") {
+			all = append(all, strings.TrimSpace(word))
+		}
+		fields["keywords"] = all
 	}
-	switch {
-	case !utf8.Valid(data):
-		return r, fmt.Errorf("%s: it is no text in UTF-8", name)
-	case err != nil && line > 0:
-		return r, fmt.Errorf("%s:%d: %w", name, line, err)
-	case err != nil:
+	r, field, err := read(fields, body)
+	if err != nil {
+		if kid := n.Child(field); kid != nil && set[field] == nil {
+			name = fmt.Sprintf("%s:%d", name, kid.Line+1)
+		}
 		return r, fmt.Errorf("%s: %w", name, err)
 	}
-	if r.Title == "" {
-		r.Title = tidy(cmp.Or(heading(r.Text), strings.TrimSuffix(path.Base(name), path.Ext(name))))
+	if m := heading.Get().FindStringSubmatch(r.Text); m != nil && r.Title == "" {
+		r.Title = tidy(m[1])
 	}
+	r.Title = cmp.Or(r.Title, tidy(strings.TrimSuffix(path.Base(name), path.Ext(name))))
 	return r, nil
 }
 
 // OfTask is the rule that a task of a register holds.
 func OfTask(t *plan.Task) (Rule, error) {
 	r, _, err := read(t.Meta, t.Description)
-	r.ID, r.Title = string(t.TaskID), tidy(t.Title)
+	if r.ID, r.Title = string(t.TaskID), tidy(t.Title); err != nil {
+		err = fmt.Errorf("%s: %w", cmp.Or(r.ID, r.Title), err)
+	}
 	return r, err
 }
 
 // read reads the fields and the text of a rule, and says which field is wrong.
 func read(fields map[string]any, text string) (r Rule, field string, err error) {
-	r = unsaid()
-	r.Text = strings.TrimSpace(plain.Text(text))
-	if len(text) > MaxBytes {
+	r = Rule{Dimension: "specs", Category: General, Keywords: []string{}, ReadMode: "optional", Priority: "medium",
+		Scope: "project", Text: strings.TrimSpace(plain.Text(text))}
+	switch {
+	case len(text) > MaxBytes:
 		return r, "", fmt.Errorf("a rule has at most %d bytes", MaxBytes)
-	}
-	if r.Text == "" {
+	case !utf8.ValidString(text):
+		return r, "", errors.New("it is no text in UTF-8")
+	case r.Text == "":
 		return r, "", errors.New("the rule says nothing")
 	}
 	s, err := heads()
@@ -139,46 +143,24 @@ func read(fields map[string]any, text string) (r Rule, field string, err error) 
 
 func tidy(title string) string {
 	const most = 120
-	r := []rune(strings.Join(strings.Fields(plain.Line(title)), " "))
+	r := []rune(plain.Line(title))
 	return strings.TrimSpace(string(r[:min(len(r), most)]))
 }
 
-func heading(text string) string {
-	for line := range strings.Lines(text) {
-		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && line[0] == '#' {
-			return title
-		}
-	}
-	return ""
-}
-
-// Meta is the rule without its title and text, as the meta of a task: only what is to be said.
-func (r Rule) Meta() map[string]any {
-	asMap := func(r Rule) (m map[string]any) {
-		data, _ := json.Marshal(r) // of strings alone
-		_ = json.Unmarshal(data, &m)
-		return m
-	}
-	usual := asMap(unsaid())
-	meta := asMap(r)
-	maps.DeleteFunc(meta, func(name string, v any) bool {
-		return slices.Contains([]string{"id", "title", "text"}, name) || reflect.DeepEqual(v, usual[name])
-	})
+// Meta is the rule without its title and text, as the meta of a task.
+func (r Rule) Meta() (meta map[string]any) {
+	r.ID, r.Title, r.Text = "", "", ""
+	data, _ := json.Marshal(r) // of strings alone
+	_ = json.Unmarshal(data, &meta)
 	return meta
 }
 
 // Markdown is the rule as a file, in one form.
 func (r Rule) Markdown() []byte {
-	meta := r.Meta()
-	meta["title"] = r.Title
-	head, _ := json.Marshal(meta) // of strings alone
-	return fmt.Appendf(nil, "---\n%s\n---\n\n%s\n", head, r.Text)
-}
-
-// Version names what the rule says: two rules have the same only if all of it is equal.
-func (r Rule) Version() string {
-	sum := sha256.Sum256(r.Markdown())
-	return r.ID + "@" + hex.EncodeToString(sum[:6])
+	text := r.Text
+	r.ID, r.Text = "", ""
+	head, _ := json.Marshal(r) // of strings alone
+	return fmt.Appendf(nil, "---\n%s\n---\n\n%s\n", head, text)
 }
 
 // SaysAs reports whether two rules have the same text, whatever their white space.
