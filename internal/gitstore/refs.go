@@ -239,8 +239,8 @@ func (s *Store) noneBelow(prefix string) bool {
 	return err == nil && !bytes.Contains(packed, []byte(" "+prefix+"/")) || errors.Is(err, fs.ErrNotExist)
 }
 
-// Active returns this worktree's active plan: where none was chosen, the only one that there is beside registers, unless
-// it is completed; else ErrNoActive, with the command that brings the only plan of a remote here.
+// Active returns this worktree's active plan: where none was chosen, the only one that there is beside registers,
+// unless it is completed; else ErrNoActive, with the command that brings the only plan of a remote here.
 func (s *Store) Active(ctx context.Context) (plan.ID, error) {
 	id, err := s.readPointer(ctx, activeRef)
 	if errors.Is(err, ErrNoActive) {
