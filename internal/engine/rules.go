@@ -126,7 +126,8 @@ func (e *Engine) tellRules(ctx context.Context, w *workDir, d *prompt.Data) erro
 	chosen, dropped := rule.Choose(all.Used, stageOf(w), words, rule.Budget)
 	for _, x := range dropped {
 		if x.Rule.ReadMode == rule.Required {
-			said = append(said, fmt.Sprintf("the required rule %s is left out: %s (git wf rules check)", x.Rule.ID, x.Why))
+			said = append(said, fmt.Sprintf("the required rule %s is left out: %s (git wf rules check)",
+				x.Rule.ID, x.Why))
 		}
 	}
 	for _, text := range said {

@@ -138,8 +138,8 @@ func Check(rules []Rule) (all []Finding) {
 	for _, stage := range Stages[1:] {
 		if _, dropped := Choose(rules, stage, nil, Budget); len(dropped) > 0 {
 			ids := plain.Some(dropped, 10, func(x Dropped) string { return x.Rule.ID })
-			find("over-budget", Rule{}, "what is required of %s is more than the budget of %d: nobody is told %s", stage,
-				Budget, strings.Join(ids, ", "))
+			find("over-budget", Rule{}, "what is required of %s is more than the budget of %d: nobody is told %s",
+				stage, Budget, strings.Join(ids, ", "))
 		}
 	}
 	return all
