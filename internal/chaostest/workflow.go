@@ -45,7 +45,7 @@ var (
 	flows = map[string]flow{
 		"brainstorm": {[]string{"mode=quick"}, "ideator challenger synthesizer product technical risk", nil, nil},
 		"iterdev":    {[]string{"variant=sprint", "sprints=1"}, "architect developer tester reviewer", nil, nil},
-		"lifecycle":  {[]string{"pipeline=impl-only"}, "planner executor tester reviewer", approveScheme, nil},
+		"lifecycle":  {[]string{"pipeline=impl-only"}, "planner executor tester reviewer architect explorer", approveScheme, nil},
 		"spec": {[]string{"rounds=2", "views=user"}, "analyst researcher writer product technical quality risk coverage gatekeeper",
 			[][]string{{"run"}, {"review", "CONFIRM-1", "--approve"}}, nil},
 		"blackboard": {nil, "main test dev review", approveScheme, []string{"--orchestrator", "policy"}},

@@ -11,6 +11,7 @@ judge() {
 	for pair in $(tr -d '\n ' < "$WF_CONTEXT" | grep -o '"task_id":"[A-Z]*-[0-9.]*","version":[0-9]*' |
 		sed 's/"task_id":"//; s/","version":/=/'); do
 		task=${pair%=*} version=v${pair#*=}
+		case $task in BASE-* | TOOLS-* | DESIGN-* | SCHEME-*) continue ;; esac # which it is shown, too
 		case $task in BRIEF-1) criteria=B1 ;; *) criteria= ;; esac
 		criteria=${criteria:+'{"id": "'$criteria'", "pass": true, "evidence": "read"}'}
 		v='"verdict": "APPROVED", "criteria": ['$criteria']'
@@ -28,7 +29,7 @@ if test "$WF_ROLE" = consult; then
 	exit
 fi
 if test "$WF_ROLE" != action; then
-	case $WF_TASK in IDEA-*) id=C1 ;; SYNTH-*) id=S1 ;; BRIEF-*) id=B1 ;; *) id= ;; esac
+	case $WF_TASK in IDEA-*) id=C1 ;; SYNTH-*) id=S1 ;; BRIEF-*) id=B1 ;; DESIGN-*) id=D3 ;; *) id= ;; esac
 	verdict=APPROVED pass=true
 	case $WF_TASK$prompt in *'second try'*) ;; IDEA-1*) verdict=REJECTED pass=false ;; esac
 	ratings='"rating": 4'
@@ -59,7 +60,8 @@ doc() { # with items, each of which comes from what is before it
 part() { # a task, in the words of each workflow
 	say='"Write something into it for the users."'
 	echo '{"title": "'"$1"'", "change": '"$say"', "detail": '"$say"', "goal": '"$say"',
-		"points": ["it is there"], "lane": "backend", "files": ["'"$1"'"]}'
+		"points": ["it is there"], "lane": "backend", "files": ["'"$1"'"],
+		"done": ["what it says is there"], "complexity": "low", "after": [], "takes": []}'
 }
 case $1.$WF_TASK in
 *.IDEA-*) echo "$try try" > "$WF_OUT/ideas.md" ;;
@@ -74,14 +76,20 @@ case $1.$WF_TASK in
 	END
 	;;
 iterdev.DESIGN-*)
-	echo design > "$WF_OUT/design.md"
-	echo '{"tasks": ['"$(part "part-$WF_TASK")"']}' > "$WF_OUT/task-breakdown.json" ;;
+	printf '# Decision\n# Components\n# Tasks\n# Integration\n# Risks\n' > "$WF_OUT/design.md"
+	echo '{"goal": "All of it.", "conflicts": [], "tasks": ['"$(part "part-$WF_TASK")"']}' > "$WF_OUT/task-breakdown.json" ;;
 iterdev.DEV-*) echo $try > part-DESIGN-1 ;;
-iterdev.RETRO-*) echo '{"velocity": 1, "what_worked": [], "what_failed": [], "next": "done"}' > "$WF_OUT/retro.json" ;;
+iterdev.RETRO-*)
+	echo '{"velocity": 1, "percent": 100, "rounds": 1, "review": 80, "what_worked": [], "what_failed": [], "patterns": [],
+		"settled": [], "items": [], "focus": "goal", "capacity": 3, "pace": "sprint", "next": "done"}' > "$WF_OUT/retro.json" ;;
 iterdev.REVIEW-*) judge '"ratings": {"correctness": 8, "completeness": 8, "maintainability": 8, "security": 8}, ' ;;
-lifecycle.SCHEME-1) echo '{"tasks": ['"$(part part-1), $(part part-2)"']}' > "$WF_OUT/plan.json" ;;
+lifecycle.EXPLORE-*)
+	say exploration.json '{"angle": "patterns", "relevant_files": [], "patterns": [], "constraints": [], "questions": []}' ;;
+lifecycle.SCHEME-1)
+	echo '{"approach": "Each part is a file of its own that says something.", "contract": "none", "conflicts": [],
+		"tasks": ['"$(part part-1), $(part part-2)"']}' > "$WF_OUT/plan.json" ;;
 lifecycle.IMPL-*) echo $try > "part-${WF_TASK#IMPL-}" ;;
-lifecycle.REVIEW-*) judge '"ratings": {"quality": 8, "security": 8, "architecture": 8, "requirements": 8}, ' ;;
+lifecycle.REVIEW-*) judge '"ratings": {"critical": 0, "high": 0, "medium": 0, "low": 0}, ' ;;
 spec.RESEARCH-1)
 	echo '{"problem": "Nobody knows what it is good for.", "target_users": ["all"], "domain": "any", "constraints": [],
 		"dimensions": [1, 2, 3], "complexity": "simple", "codebase": null, "focus_areas": [], "risks": [],

@@ -1,6 +1,7 @@
 package gitstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,8 @@ func (s *Store) Damaged(ctx context.Context, id plan.ID, err error) error {
 }
 
 func (s *Store) damaged(ctx context.Context, id plan.ID, ref string, err error) error {
-	if err == nil || ctx.Err() != nil || IsAbsent(err) || !strings.HasPrefix(ref, planRefs) {
+	if err == nil || ctx.Err() != nil || IsAbsent(err) || !strings.HasPrefix(ref, planRefs) ||
+		errors.Is(err, ErrNoPlan) && s.inNoFile(ref) {
 		return err
 	}
 	d, salvageErr := s.Salvage(ctx, ref)
@@ -91,6 +93,15 @@ func (s *Store) damaged(ctx context.Context, id plan.ID, ref string, err error) 
 		return err
 	}
 	return &DamagedError{ID: id, Damage: d, Err: err}
+}
+
+// inNoFile reports whether no file holds a ref: then it is not there, and git need not be asked whether it is damaged.
+func (s *Store) inNoFile(ref string) bool {
+	_, loose := os.Lstat(filepath.Join(s.commonDir, filepath.FromSlash(ref)))
+	_, tables := os.Lstat(filepath.Join(s.commonDir, "reftable"))
+	packed, err := os.ReadFile(filepath.Join(s.commonDir, "packed-refs"))
+	return errors.Is(loose, fs.ErrNotExist) && errors.Is(tables, fs.ErrNotExist) &&
+		(err == nil || errors.Is(err, fs.ErrNotExist)) && !bytes.Contains(packed, []byte(" "+ref+"\n"))
 }
 
 // heldBy returns what a ref holds, even if no such object exists. A ref that holds no object id at all still exists.
