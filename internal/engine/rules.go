@@ -217,12 +217,17 @@ func addedBeside(r rule.Rule, tasks []*plan.Task) AddedRule {
 	for _, t := range tasks {
 		old, _ := rule.OfTask(t) // one that can't be used has its title
 		replaces := r.Replaces(old)
-		if r.SaysAs(old) && (!replaces || ruleEntry(r) == ruleEntry(old)) {
+		switch there := r.SaysAs(old); {
+		case there && !replaces:
 			return AddedRule{Title: r.Title, Status: "there", task: t}
+		case there && ruleEntry(r) == ruleEntry(old):
+			done.task, done.Status = t, "there" // and an older one, if whoever added it was killed
+		case replaces && t.TaskID != "":
+			done.Replaces = t.TaskID
 		}
-		if replaces && t.TaskID != "" {
-			done.Replaces, done.Status = t.TaskID, "replaced"
-		}
+	}
+	if done.Replaces != "" && done.Status == "added" {
+		done.Status = "replaced"
 	}
 	return done
 }
