@@ -1,8 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -163,11 +161,23 @@ func (e *env) checkRules(c *cli.Context, eng *engine.Engine) error {
 	return nil
 }
 
-// learnRules shows what of a plan's notes and retrospectives could be rules, and adds them.
+// learnRules shows what of a plan's notes could be rules, and adds them.
 func (e *env) learnRules(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
-	all, err := learned(c.Context, eng, snap)
+	here, err := eng.Rules(c.Context)
 	if err != nil {
 		return err
+	}
+	notes, err := export.Notes(c.Context, eng.Store, snap, 0, "learnings", "decisions", "conventions", "issues")
+	if err != nil {
+		return err
+	}
+	all := []rule.Rule{}
+	for _, n := range notes {
+		r := rule.Learned(engine.TitleOf(n.Text), n.Text, fmt.Sprintf("%s note %d", snap.ID, n.Number))
+		there := slices.Concat(here.Used, here.Untrusted, all)
+		if n.By != "" && r.Text != "" && !slices.ContainsFunc(there, r.SaysAs) { // the program's own are figures
+			all = append(all, r)
+		}
 	}
 	if title := c.String("into"); title != "" && len(all) > 0 {
 		all = []rule.Rule{rule.Consolidate(title, all)}
@@ -175,47 +185,8 @@ func (e *env) learnRules(c *cli.Context, eng *engine.Engine, snap *gitstore.Snap
 	if c.Bool("yes") && len(all) > 0 {
 		return e.addRules(c, eng, all)
 	}
-	return e.printAs("rules-learn", orEmpty(all), struct {
+	return e.printAs("rules-learn", all, struct {
 		Plan  any
 		Rules []rule.Rule
 	}{snap.ID, all})
-}
-
-// learned makes rules of what people and agents wrote down in a plan and no rule says already, each with where.
-func learned(ctx context.Context, eng *engine.Engine, snap *gitstore.Snapshot) (all []rule.Rule, err error) {
-	here, err := eng.Rules(ctx)
-	if err != nil {
-		return nil, err
-	}
-	add := func(text string, from ...any) {
-		r := rule.Learned(engine.TitleOf(text), text, string(snap.ID)+" "+fmt.Sprint(from...))
-		if r.Text != "" && !slices.ContainsFunc(slices.Concat(here.Used, here.Untrusted, all), r.SaysAs) {
-			all = append(all, r)
-		}
-	}
-	notes, err := export.Notes(ctx, eng.Store, snap, 0, "learnings", "decisions", "conventions", "issues")
-	for _, n := range notes {
-		if n.By != "" { // the program's own are figures
-			add(n.Text, "note ", n.Number)
-		}
-	}
-	for _, t := range snap.Plan.Tasks {
-		version := snap.State().Tasks[t.TaskID].Approved
-		if err != nil || version == 0 || !strings.HasPrefix(string(t.TaskID), "RETRO-") {
-			continue
-		}
-		made, unread := export.ReadArtifact(ctx, eng.Store, snap, t.TaskID, version)
-		err = unread
-		for _, f := range made.Files {
-			if f.Size > rule.MaxBytes {
-				continue
-			}
-			data, unread := eng.Store.ReadBlob(ctx, f.OID)
-			err = cmp.Or(err, unread)
-			for _, text := range rule.Items(f.Path, data) {
-				add(text, t.TaskID, " ", made.ArtifactID)
-			}
-		}
-	}
-	return all, err
 }

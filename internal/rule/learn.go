@@ -85,35 +85,6 @@ func Consolidate(title string, rules []Rule) Rule {
 	return Learned(title, text, slices.Compact(from)...)
 }
 
-// Items are the points that a retrospective makes: the texts in lists of JSON, or the items of Markdown.
-func Items(name string, data []byte) (all []string) {
-	if path.Ext(name) == ".json" {
-		limits := document.Limits{Depth: 100, Values: MaxBytes, Fields: 1000}
-		n, err := document.JSON{Limits: limits}.Parse(string(data))
-		if err != nil {
-			return nil // of what is no JSON nothing is learned
-		}
-		return texts(*n)
-	}
-	for line := range strings.Lines(string(data)) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
-			all = append(all, text)
-		}
-	}
-	return all
-}
-
-// texts are the texts in all lists of a document.
-func texts(n document.Node) (all []string) {
-	for _, kid := range n.Kids {
-		if n.Kind == document.Array && kid.Kind == document.String {
-			all = append(all, kid.Text)
-		}
-		all = append(all, texts(kid)...)
-	}
-	return all
-}
-
 // Profile is a rule that says what a project is made with, by the paths of its files.
 func Profile(paths []string) Rule {
 	r := own().Profile.Rule

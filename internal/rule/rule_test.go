@@ -281,19 +281,6 @@ func TestLearned(t *testing.T) {
 	}
 }
 
-func TestItems(t *testing.T) {
-	json := `{"velocity": 3, "what_worked": ["small tasks"], "what_failed": [{"why": "no"}, "late tests"], "next": "done"}`
-	if diff := cmp.Diff([]string{"small tasks", "late tests"}, Items("retro.json", []byte(json))); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"one", "two"}, Items("a/retro.md", []byte("# R\n- one\ntext\n  - two\n"))); diff != "" {
-		t.Error(diff)
-	}
-	if got := Items("x.json", []byte("{")); got != nil {
-		t.Error(got)
-	}
-}
-
 // What a register of somebody else's says is bounded, and shown as text.
 func TestOfTaskIsHostile(t *testing.T) {
 	task := func(text string, meta map[string]any) *plan.Task {
