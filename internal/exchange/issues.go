@@ -25,13 +25,6 @@ type Issue struct {
 // Severities are those of issues, the worst first.
 var Severities = []string{"critical", "high", "medium", "low"}
 
-// severityLabel is a label that says how bad it is: "critical", "priority: high", "P1", "sev/2".
-var severityLabel = pattern.Compile(`^(?:(?:priority|prio|severity|sev)[\s:/_-]*(critical|high|medium|low|[0-4])` +
-	`|(critical|high|medium|low)(?:[\s_-]+(?:priority|severity))?|(p[0-3]))$`)
-
-// severityWords are the words of such labels, as the indexes of Severities.
-var severityWords = [...]string{"critical p0 0 1", "high p1 2", "medium p2 3", "low p3 4"}
-
 // Issues reads issues as gh issue list --json or GitHub's REST API has them, pull requests left out. What can't be
 // taken is a finding.
 func Issues(name string, data []byte) ([]Issue, plan.Findings) {
@@ -73,20 +66,29 @@ func issueOf(doc *object) Issue {
 		}
 		return true
 	})
-	worst := len(Severities)
+	var words []string
 	for _, label := range doc.list("labels") {
 		name := textOf(label)
 		if o, ok := label.(*object); ok {
 			name = o.str("name")
 		}
-		m := severityLabel.Get().FindStringSubmatch(strings.ToLower(strings.TrimSpace(name)))
-		for at, words := range severityWords[:worst] {
-			if m != nil && slices.Contains(strings.Fields(words), m[1]+m[2]+m[3]) {
-				worst, i.Severity = at, Severities[at]
-			}
+		words = append(words, severityOf(name))
+	}
+	for _, severity := range slices.Backward(Severities) {
+		if slices.Contains(words, severity) {
+			i.Severity = severity
 		}
 	}
 	return i
+}
+
+// severityOf is the last word of a label, such as "priority: high", or what P0 to P3 mean.
+func severityOf(label string) string {
+	word := strings.ToLower(label[strings.LastIndexAny(label, " :/")+1:])
+	if at := slices.Index([]string{"p0", "p1", "p2", "p3"}, word); at >= 0 {
+		return Severities[at]
+	}
+	return word
 }
 
 var webAddress = pattern.Compile(`^https?://[!-~]{1,500}$`)
