@@ -173,7 +173,7 @@ func (e *env) lookCommands() []*cli.Command {
 		command("trace [FILE... | ID...]", "show from which goal each part of a specification comes", e.trace,
 			boolFlag("gaps", "list what is missing or wrong; exits with 1 if anything is"),
 			boolFlag("all", "demand kinds, too, of which there is none yet"),
-			textFlag("format", "of the drawing, as for git wf graph", "ascii"), planFlag(), jsonFlag()),
+			planFlag(), jsonFlag()),
 		command("ui", "show the plan live in a browser, and decide there", e.onStore(e.ui), planFlag(),
 			&cli.StringFlag{Name: "addr", Usage: "listen on the loopback `ADDRESS`; port 0 is any free one",
 				Value: "127.0.0.1:0"},

@@ -121,7 +121,6 @@ var flagRules = map[string][]flagRule{
 		{flags: "still-holds", with: "approve|reject|score|criterion|rating|artifact|as|reviewer"}},
 	"run":           {{flags: "land", with: "json", why: "git wf land --json says afterwards what landed"}},
 	"status":        {{flags: "cost|watch|as"}},
-	"trace":         {{flags: "gaps|format"}, {flags: "json|format"}},
 	"verify":        {{flags: "json|format"}},
 	"workflow show": {{flags: "format", needs: "graph"}},
 }

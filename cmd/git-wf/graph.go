@@ -42,6 +42,11 @@ func (e *env) writeGraph(c *cli.Context, g graph.Graph) error {
 	if e.json {
 		return writeJSON(e.stdout, "  ", g)
 	}
+	return e.drawTree(g)
+}
+
+// drawTree prints the graph as a tree of text.
+func (e *env) drawTree(g graph.Graph) error {
 	return graph.ASCII(e.stdout, g, e.columns(), func(class graph.Class, text string) string {
 		return e.paint(class.Colour(), text)
 	})
