@@ -62,7 +62,7 @@ func (r *reader) beads(f Found) (*source, *plan.Plan) {
 			}
 		}
 	}
-	beadsParents(src.items)
+	src.nestByNumber()
 	return src, nil
 }
 
@@ -116,17 +116,4 @@ func (r *reader) beadsIssue(file string, line int, doc *object) *item {
 		}
 	}
 	return it
-}
-
-// beadsParents gives an issue whose id counts below another one's (bd-a3f8.1) that one as its parent.
-func beadsParents(items []*item) {
-	by := map[string]bool{}
-	for _, it := range items {
-		by[it.source] = true
-	}
-	for _, it := range items {
-		if i := strings.LastIndexByte(it.source, '.'); it.parent == "" && i > 0 && by[it.source[:i]] {
-			it.parent = it.source[:i]
-		}
-	}
 }

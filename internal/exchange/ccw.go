@@ -36,15 +36,7 @@ func (r *reader) ccw(f Found) (*source, *plan.Plan) {
 		}
 	}
 	slices.SortStableFunc(src.items, func(a, b *item) int { return compareIDs(a.source, b.source) })
-	by := map[string]bool{}
-	for _, it := range src.items {
-		by[strings.ToLower(it.source)] = true
-	}
-	for _, it := range src.items { // IMPL-1.2 is below IMPL-1, if that is there
-		if i := strings.LastIndexByte(it.source, '.'); it.parent == "" && i > 0 && by[strings.ToLower(it.source[:i])] {
-			it.parent = it.source[:i]
-		}
-	}
+	src.nestByNumber()
 	return src, nil
 }
 

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gitwf/internal/outline"
@@ -61,10 +62,5 @@ func (r *reader) issue(file string, doc *object, i int, src *source) {
 }
 
 func hasSource(src *source, id string) bool {
-	for _, it := range src.items {
-		if it.source == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(src.items, func(it *item) bool { return it.source == id })
 }

@@ -74,18 +74,20 @@ func (r *reader) kiro(f Found) (*source, *plan.Plan) {
 	return src, nil
 }
 
-// nestByNumber puts 1.1 below 1, where both stand side by side.
+// nestByNumber puts an item whose id counts below another one's (1.1, IMPL-1.2, bd-a3f8.1) below that one, unless it
+// stands elsewhere.
 func (s *source) nestByNumber() {
 	by := map[string]*item{}
 	for _, it := range s.items {
-		by[it.source] = it
+		by[strings.ToLower(it.source)] = it
 	}
 	for _, it := range s.items {
 		dot := strings.LastIndexByte(it.source, '.')
-		if dot < 0 || it.heading {
+		if dot < 0 {
 			continue
 		}
-		if above := by[it.source[:dot]]; above != nil && above != it && above.parent == it.parent {
+		above := by[strings.ToLower(it.source[:dot])]
+		if above != nil && (it.parent == "" || it.parent == above.parent) {
 			it.parent = above.source
 		}
 	}
