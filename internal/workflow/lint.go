@@ -52,6 +52,12 @@ func (l *linter) node(n *node, code, field, message, expected, found, example st
 	l.fs = append(l.fs, n.finding(code, field, message, expected, found, example))
 }
 
+// unknown notes a name at a field of a node that is none of those that there are.
+func (l *linter) unknown(n *node, field, message, name string, there []string) {
+	l.node(n, "unknown-name", field, message, listed("one of ", there), plain.Quote(name),
+		plandoc.Nearest(name, there))
+}
+
 // result has each finding once: what several renderings, or both the form and a rendering, have against one line.
 func (l *linter) result() plan.Findings {
 	fs := once(l.fs)

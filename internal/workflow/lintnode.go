@@ -133,7 +133,7 @@ func (l *linter) score(f *file) {
 			continue
 		}
 		for i, step := range f.head.Score.Sets[name] {
-			if p.check(exact(step.Value)) != nil {
+			if p.check(plainNumbers(step.Value)) != nil {
 				l.at(f, "bad-param", fmt.Sprintf("score.sets.%s[%d].value", name, i),
 					"is no value that the param can have",
 					p.expected(), plain.Quote(fmt.Sprint(step.Value)), "value: "+p.example())
@@ -336,8 +336,7 @@ func (l *linter) reads(n *node) {
 		l.node(n, "unknown-name", field+".of", "names no task of the file", "the id of a task", plain.Quote(of),
 			plandoc.Nearest(of, l.ids()))
 	case !slices.ContainsFunc(source.makes(), func(m string) bool { return m == file.Text }):
-		l.node(n, "unknown-name", field+".file", "is no file that "+of+" makes", listed("one of ", source.makes()),
-			plain.Quote(file.Text), plandoc.Nearest(file.Text, source.makes()))
+		l.unknown(n, field+".file", "is no file that "+of+" makes", file.Text, source.makes())
 	default:
 		l.fields(n, where, condition)
 	}
@@ -491,9 +490,7 @@ func (l *linter) when(n *node, in *names) {
 		if p := n.file.param(entry.Key); p.Type == typeChoice {
 			for _, v := range append([]document.Node{entry}, entry.Kids...) {
 				if v.Kind == document.String && !slices.Contains(p.Options, v.Text) {
-					l.node(n, "unknown-name", "when", "is no option of "+p.Name,
-						"one of "+strings.Join(p.Options, ", "),
-						plain.Quote(v.Text), plandoc.Nearest(v.Text, p.Options))
+					l.unknown(n, "when", "is no option of "+p.Name, v.Text, p.Options)
 				}
 			}
 		}
@@ -509,9 +506,7 @@ func (l *linter) use(n *node) {
 	set := n.raw.Child("set")
 	for _, name := range keys(set) {
 		if used.param(name).Name == "" {
-			l.node(n, "unknown-name", "set."+name, "is no param of "+used.head.Workflow,
-				listed("one of ", paramNames(used.set)),
-				plain.Quote(name), plandoc.Nearest(name, paramNames(used.set)))
+			l.unknown(n, "set."+name, "is no param of "+used.head.Workflow, name, paramNames(used.set))
 		}
 	}
 	for _, p := range used.set {
@@ -620,8 +615,7 @@ func (l *linter) schemas(n *node, in *names) {
 	for i := range entries {
 		e := &entries[i]
 		if named.Kind == document.Object && !slices.Contains(n.makes(), e.Key) {
-			l.node(n, "unknown-name", "schema", "is no file that the task makes",
-				listed("one of ", n.makes()), plain.Quote(e.Key), plandoc.Nearest(e.Key, n.makes()))
+			l.unknown(n, "schema", "is no file that the task makes", e.Key, n.makes())
 		}
 		l.name(n, in, "schema", e, sorted(l.w.schemas), "schema")
 		if s := l.w.parsed(e.Text); s != nil && !measured {
@@ -682,8 +676,7 @@ func (l *linter) review(n *node, in *names, roles []string) {
 			// Who is no role is an agent or a person; one letter beside a role is neither.
 			if near := plandoc.Nearest(name.Text, roles); near != "" && !slices.Contains(roles, name.Text) &&
 				slip(near, name.Text) {
-				l.node(n, "unknown-name", field, "names no role", listed("one of ", roles),
-					plain.Quote(name.Text), near)
+				l.unknown(n, field, "names no role", name.Text, roles)
 			}
 		}
 	}

@@ -158,20 +158,12 @@ func (w *Workflow) Suggest(sentence string, facts map[string]bool) (sum int, val
 	for name, steps := range s.Sets {
 		for _, step := range steps {
 			if step.From == nil || sum >= *step.From {
-				values[name] = exact(step.Value)
+				values[name] = plainNumbers(step.Value)
 				break
 			}
 		}
 	}
 	return sum, values
-}
-
-// exact gives what encoding/json decoded the numbers that a node has.
-func exact(v any) any {
-	if f, ok := v.(float64); ok {
-		return document.Exact(strconv.FormatFloat(f, 'f', -1, 64))
-	}
-	return v
 }
 
 // WordAt is the position of a word in a text, -1 if it is not there. A Chinese, Japanese or Korean word

@@ -3,6 +3,7 @@ package workflow
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"gitwf/internal/document"
@@ -150,7 +151,7 @@ func plainNumbers(v any) any {
 	case json.Number:
 		return document.Exact(v.String())
 	case float64:
-		return exact(v)
+		return document.Exact(strconv.FormatFloat(v, 'f', -1, 64))
 	case int:
 		return int64(v)
 	case []any:
