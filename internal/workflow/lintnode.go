@@ -15,30 +15,6 @@ import (
 	"gitwf/internal/schema"
 )
 
-// names are what the conditions of a node can speak of, the innermost first.
-type names struct {
-	up   *names
-	name string
-	item *schema.Schema // of a loop's item; nil: not known
-	wall bool           // the beginning of another file, which does not see what is around it
-}
-
-func (s *names) find(name string) *names {
-	for ; s != nil && s.name != name; s = s.up {
-	}
-	return s
-}
-
-// seen is find for what a node of the same file can speak of.
-func (s *names) seen(name string) *names {
-	for ; s != nil && s.name != name; s = s.up {
-		if s.wall {
-			return nil
-		}
-	}
-	return s
-}
-
 var paramName = pattern.Compile(`^[A-Za-z][A-Za-z0-9_-]{0,39}$`)
 
 // file checks what a file declares.
@@ -191,21 +167,22 @@ func remoteRef(v any) string {
 }
 
 // nodes checks each node by itself.
-func (l *linter) nodes(nodes []*node, around *names) {
+func (l *linter) nodes(nodes []*node, around *env) {
 	for _, n := range nodes {
 		in := around
 		if n.loop != nil {
 			l.loop(n, around)
 		}
 		if n.loop != nil && !n.loop.branch {
-			in = &names{up: around, name: n.loop.name}
+			var item *schema.Schema // nil: not known
 			if n.loop.of {
-				in.item = l.w.loopSchema(n)
-			} else if item := n.loop.raw.Child("item"); item != nil {
-				in.item = itemSchema(around, item.Text)
+				item = l.w.loopSchema(n)
+			} else if list := n.loop.raw.Child("item"); list != nil {
+				item = itemSchema(around, list.Text)
 			} else if p := n.loop.raw.Child("param"); p != nil && n.file.param(p.Text).TakesItems() {
-				in.item = itemForm()
+				item = itemForm()
 			}
+			in = around.item(n.loop.name, item, 0)
 		}
 		outside := in
 		if n.loop != nil && (n.loop.of || n.loop.repeat) {
@@ -218,7 +195,7 @@ func (l *linter) nodes(nodes []*node, around *names) {
 		switch {
 		case n.used():
 			l.use(n)
-			in = &names{up: in, wall: true}
+			in = &env{up: in, wall: true}
 		case !n.group():
 			l.task(n, in)
 		}
@@ -226,14 +203,23 @@ func (l *linter) nodes(nodes []*node, around *names) {
 	}
 }
 
+// schema is what lint knows of the item of a loop around, nil if nothing is known.
+func (e *env) schema(name string) *schema.Schema {
+	if at := e.find(name); at != nil {
+		s, _ := at.value.(*schema.Schema)
+		return s
+	}
+	return nil
+}
+
 // itemSchema is the schema of the items of a list in an item around, "m.tasks".
-func itemSchema(around *names, path string) *schema.Schema {
+func itemSchema(around *env, path string) *schema.Schema {
 	name, rest, _ := strings.Cut(path, ".")
-	at := around.seen(name)
-	if at == nil || at.item == nil {
+	item := around.schema(name)
+	if item == nil {
 		return nil
 	}
-	list := at.item.At(strings.Split(rest, "."))
+	list := item.At(strings.Split(rest, "."))
 	if list == nil {
 		return nil
 	}
@@ -241,13 +227,13 @@ func itemSchema(around *names, path string) *schema.Schema {
 }
 
 // loop checks where a loop's items come from, and that it has a bound.
-func (l *linter) loop(n *node, around *names) {
+func (l *linter) loop(n *node, around *env) {
 	raw, f := n.loop.raw, n.file
 	if n.loop.branch {
 		l.reads(n)
 		return
 	}
-	if around.find(n.loop.name) != nil || f.known(n.loop.name) && !n.loop.repeat {
+	if _, taken := around.loops()[n.loop.name]; taken || f.known(n.loop.name) && !n.loop.repeat {
 		l.node(n, "name-clash", n.loopField(), "the name of the item has another meaning already", "a name of its own",
 			n.loop.name, "as: t2")
 	}
@@ -263,10 +249,10 @@ func (l *linter) loop(n *node, around *names) {
 	}
 	if item := raw.Child("item"); item != nil {
 		name, _, _ := strings.Cut(item.Text, ".")
-		if at := around.seen(name); at == nil {
+		if around.find(name) == nil {
 			l.node(n, "unknown-name", "each.item", "names no item of a loop around",
 				"the name after as, and a field of the item", plain.Quote(item.Text), "item: m.tasks")
-		} else if at.item != nil && itemSchema(around, item.Text) == nil {
+		} else if around.schema(name) != nil && itemSchema(around, item.Text) == nil {
 			l.node(n, "unknown-name", "each.item", "names no list that the schema has", "a field that is a list",
 				plain.Quote(item.Text), "")
 		}
@@ -466,7 +452,7 @@ func misses(s *schema.Schema, want *document.Node) (bad bool, found string) {
 }
 
 // when checks the names and the values of a node's condition.
-func (l *linter) when(n *node, in *names) {
+func (l *linter) when(n *node, in *env) {
 	if n.branches() {
 		if n.loop == nil || !n.loop.branch {
 			l.node(n, "bad-value", "when", "only a group without each and repeat can be there by an approved file",
@@ -477,11 +463,8 @@ func (l *linter) when(n *node, in *names) {
 	}
 	for _, entry := range conditions(n.raw.Child("when")) {
 		head, _, _ := strings.Cut(entry.Key, ".")
-		if in.seen(head) == nil && (!n.file.known(head) || head == roundName || head == prevName) {
-			all := append(paramNames(n.file.set), sorted(n.file.head.Facts)...)
-			for s := in; s != nil && !s.wall; s = s.up {
-				all = append(all, s.name)
-			}
+		if in.find(head) == nil && (!n.file.known(head) || head == roundName || head == prevName) {
+			all := slices.Concat(paramNames(n.file.set), sorted(n.file.head.Facts), in.names())
 			l.node(n, "unknown-name", "when", "names no param, fact or item", listed("one of ", all),
 				plain.Quote(entry.Key), plandoc.Nearest(head, all))
 			continue
@@ -521,7 +504,7 @@ func (l *linter) use(n *node) {
 }
 
 // task checks the names in a task.
-func (l *linter) task(n *node, in *names) {
+func (l *linter) task(n *node, in *env) {
 	var is []string
 	for _, key := range []string{"make", "change", "judges", "decides"} {
 		if n.raw.Child(key) != nil {
@@ -568,7 +551,7 @@ var outDir = pattern.Compile(`\$(?:WF_OUT\b|\{WF_OUT\})`)
 
 // name checks that a name is one of those that there are. What a reference brings in is checked when it is known; of an
 // item's field, the values that its schema lists.
-func (l *linter) name(n *node, in *names, field string, raw *document.Node, there []string, kind string) {
+func (l *linter) name(n *node, in *env, field string, raw *document.Node, there []string, kind string) {
 	for _, name := range in.values(raw.Text) {
 		if !slices.Contains(there, name) {
 			l.node(n, "unknown-name", field, "names no "+kind, listed("one of ", there), plain.Quote(name),
@@ -578,16 +561,16 @@ func (l *linter) name(n *node, in *names, field string, raw *document.Node, ther
 }
 
 // values are those that a text comes to, as far as they are known before there are items.
-func (s *names) values(text string) (all []string) {
+func (e *env) values(text string) (all []string) {
 	if !strings.Contains(text, "{{") {
 		return []string{text}
 	}
 	name, path, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(text, "{{"), "}}"), ".")
-	at := s.seen(name)
-	if at == nil || at.item == nil {
+	item := e.schema(name)
+	if item == nil {
 		return nil
 	}
-	field := at.item.At(strings.Split(path, ".")).Deref()
+	field := item.At(strings.Split(path, ".")).Deref()
 	if field != nil && field.Items != nil {
 		field = field.Items.Deref()
 	}
@@ -600,7 +583,7 @@ func (s *names) values(text string) (all []string) {
 }
 
 // schemas checks the schemas that a task's files keep.
-func (l *linter) schemas(n *node, in *names) {
+func (l *linter) schemas(n *node, in *env) {
 	named := n.raw.Child("schema")
 	if named == nil {
 		return
@@ -657,7 +640,7 @@ func onlyGood(s *schema.Schema, path string, depth int) string {
 }
 
 // review checks the seats, and that a panel can agree.
-func (l *linter) review(n *node, in *names, roles []string) {
+func (l *linter) review(n *node, in *env, roles []string) {
 	r := n.raw.Child("review")
 	if r == nil {
 		return
