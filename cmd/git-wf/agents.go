@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,7 +94,7 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 		l.explainUnusable(wrong)
 		lines = append(lines, l)
 	}
-	return errors.Join(e.print("agents", lines), e.printRoles(c, store))
+	return e.print("agents", lines)
 }
 
 // explainUnusable records why an agent is not usable, unless err is nil.
@@ -143,25 +142,4 @@ func (e *env) listRoles(_ *cli.Context, eng *engine.Engine, snap *gitstore.Snaps
 		Parts   []engine.Part
 		Crowded []string
 	}{snap.ID, parts, eng.Crowded(snap.Plan)})
-}
-
-// printRoles prints who takes the roles of the active plan, if there is one that has roles.
-func (e *env) printRoles(c *cli.Context, store *gitstore.Store) error {
-	id, err := store.Active(c.Context)
-	if errors.Is(err, gitstore.ErrNoActive) {
-		return nil
-	}
-	var snap *gitstore.Snapshot
-	if err == nil {
-		snap, err = store.Snapshot(c.Context, id)
-	}
-	if err != nil || len(snap.Plan.Roles) == 0 || e.json {
-		return nil //nolint:nilerr // what agents there are does not depend on the plan
-	}
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(e.stdout, "\nroles of %s\n", snap.ID)
-	return e.render(e.stdout, "roles", eng.Parts(snap.State()))
 }

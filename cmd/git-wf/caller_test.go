@@ -26,7 +26,7 @@ var decisions = []string{
 	"policy set p.json", "policy set --maintainer me", "policy key add me --ssh k", "policy key remove me",
 	"policy baseline", "policy protect docs", "policy protect --changes src", "policy unprotect docs",
 	"policy land.revert yes", "policy retire WFS-x", "policy prune --keep 1",
-	"retry IMPL-1", "retry --all", "abandon IMPL-1 -m so", "undo IMPL-1", "split IMPL-1", "complete", "complete WFS-x",
+	"retry IMPL-1", "abandon IMPL-1 -m so", "undo IMPL-1", "split IMPL-1", "complete", "complete WFS-x",
 	"prune", "prune --delete-archive", "ui", "ui --no-open", "hooks uninstall", "init --no-strict",
 }
 

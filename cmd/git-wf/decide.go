@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -48,54 +46,7 @@ func inWork(s *plan.State, t *plan.TaskState) error {
 	return nil
 }
 
-// retryAll lets every task that used up its attempts go on, in plan order.
-func (e *env) retryAll(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
-	d, _, err := e.decision(c, eng.Store)
-	if err != nil {
-		return err
-	}
-	type retried struct {
-		TaskID plan.TaskID `json:"task_id"`
-		Status plan.Status `json:"status"`
-		Commit plan.OID    `json:"commit"`
-	}
-	all := []retried{}
-	state := snap.State()
-	for _, t := range snap.Plan.Tasks {
-		if state.Tasks[t.TaskID].Status != plan.StatusWaitingExternal {
-			continue
-		}
-		ev := plan.Retry{Task: t.TaskID, Decision: d}
-		done, err := eng.Store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: e.now()})
-		if err != nil {
-			return err
-		}
-		all = append(all, retried{t.TaskID, done.Snapshot.State().Tasks[t.TaskID].Status, done.Commit})
-	}
-	if err := e.out(all, func(w io.Writer) {
-		if len(all) == 0 {
-			fmt.Fprintf(w, "%s: no task has used up its attempts\n", snap.ID)
-		}
-		for _, r := range all {
-			fmt.Fprintf(w, "%s is %s\n", r.TaskID, r.Status)
-		}
-	}); err != nil || len(all) == 0 {
-		return err
-	}
-	return e.printNextOf(c.Context, eng, snap.ID)
-}
-
-func (e *env) retry(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
-	if c.Bool("all") == (c.Args().Len() > 0) {
-		return fault.Usage("git wf retry TASK, or git wf retry --all", "retry takes either a task or --all")
-	}
-	if c.Bool("all") {
-		return e.retryAll(c, eng, snap)
-	}
-	t, err := findTask(snap.State(), c.Args().First())
-	if err != nil {
-		return err
-	}
+func (e *env) retry(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	d, person, err := e.decision(c, eng.Store)
 	if err != nil {
 		return err
