@@ -53,7 +53,7 @@ func (e *env) do(c *cli.Context, eng *engine.Engine) error {
 	case made != nil:
 		made.draft.Plan.PlanID = plan.NewID(engine.TitleOf(task), 1)
 		var s *plan.State
-		if s, err = e.recordPlan(c, eng, made.draft); err == nil {
+		if s, err = e.recordPlan(c, eng, made.draft, e.tryLines); err == nil {
 			id = s.Plan.PlanID
 		}
 	default:

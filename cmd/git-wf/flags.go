@@ -112,7 +112,11 @@ var flagRules = map[string][]flagRule{
 		{flags: "agent", with: "renew|release", why: "a claim keeps its owner"},
 		{flags: "worktree", needs: "claim", why: "git wf start TASK makes one for a person"},
 		{flags: "message", needs: "release"}},
-	"plan": {{flags: "set", needs: "workflow"},
+	"plan": {{flags: "set", needs: "workflow"}, {flags: "check|no-check"},
+		{flags: "type|complexity", with: "amend|edit", why: "a plan keeps the type that it began with; a higher " +
+			"complexity is said in the plan itself: git wf plan --edit, and complexity: complex at its top"},
+		{flags: "partial|session|list|output|open-only|check|no-check", with: "amend|edit",
+			why: "it belongs to a new plan"},
 		{flags: "workflow", with: "file|planner|amend|edit|message|type|complexity"},
 		{flags: "attach|from", with: "amend|edit",
 			why: "a new plan takes it; git wf answer PLAN-1 --file FILE answers what a planner asks"}},

@@ -59,8 +59,6 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 	switch {
 	case e.json && c.String("output") == "-":
 		return usage("--json and --output - both write to standard output")
-	case c.Bool("no-check") && c.IsSet("check"):
-		return usage("--check and --no-check contradict each other")
 	}
 	src, err := e.openSource(file, data)
 	if err != nil {
@@ -212,15 +210,7 @@ func (p printer) chooseSource(c *cli.Context, found []exchange.Found, findings p
 		return exchange.Found{}, fault.Usage("git wf plan --list shows what there is",
 			"nothing here is called %q", name)
 	}
-	const most = 20
-	var names []string
-	for i, f := range fit {
-		if i == most {
-			names = append(names, fmt.Sprintf("and %d more", len(fit)-most))
-			break
-		}
-		names = append(names, plain.Line(f.String()))
-	}
+	names := plain.Some(fit, 20, func(f exchange.Found) string { return plain.Line(f.String()) })
 	return exchange.Found{}, fault.Usage("git wf plan -f PATH --session NAME, with the name or the path of one of them",
 		"there is more than one plan to import:\n  %s", strings.Join(names, "\n  "))
 }
@@ -408,39 +398,11 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 		return err
 	}
 	d := engine.Draft{Name: path.Base(i.Path), Data: data, Plan: p}
-	if d.Source, err = store.Head(c.Context); err != nil {
-		return err
-	}
-	if d.Author, err = store.Person(c.Context); err != nil {
-		return err
-	}
-	missing, err := eng.MissingPaths(c.Context, d)
+	state, err := e.recordPlan(c, eng, d, e.tryImported)
 	if err != nil {
 		return err
 	}
-	if len(missing) > 0 {
-		return mendFile(missing, "name what HEAD has, or commit it first")
-	}
-	if len(p.RedFirst()) > 0 { // of an own plan: an import has changes alone
-		if fresh := eng.Untrusted(d.Plan); len(fresh) > 0 {
-			e.showLines(fresh, "not trusted on this machine")
-			return fault.Waiting("git wf plan -f PATH --output plan.yaml, read its lines, then git wf plan -f "+
-				"plan.yaml",
-				"the plan's criteria can't be tried before somebody trusts their command lines; nothing was written")
-		}
-		green, err := e.redFirst(c, eng, d)
-		if err != nil || len(green) > 0 {
-			return errors.Join(err, mendFile(green, "make the criterion fail while there is no deliverable"))
-		}
-	}
-	id, state, err := eng.CreatePlan(c.Context, d)
-	if err != nil {
-		return err
-	}
-	if err := store.SetActive(c.Context, id); err != nil {
-		return err
-	}
-	t := state.Tasks[plan.PlanTaskID]
+	id, t := state.Plan.PlanID, state.Tasks[plan.PlanTaskID]
 	fresh := eng.Untrusted(d.Plan)
 	r := importReport{PlanID: id, Version: plan.VersionID(t.Active), Verdict: t.Verdict}
 	if err := e.printImport(c, i, r, fresh); err != nil {
@@ -473,6 +435,19 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 		return nil
 	}
 	return e.printNextOf(c.Context, eng, id)
+}
+
+// tryImported is tryLines for an imported plan, whose command lines nobody trusts yet.
+func (e *env) tryImported(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
+	if err := lacksNoPath(c.Context, eng, d); err != nil || len(d.Plan.RedFirst()) == 0 {
+		return err
+	}
+	if fresh := eng.Untrusted(d.Plan); len(fresh) > 0 {
+		e.showLines(fresh, "not trusted on this machine")
+		return fault.Waiting("git wf plan -f PATH --output plan.yaml, read its lines, then git wf plan -f plan.yaml",
+			"the plan's criteria can't be tried before somebody trusts their command lines; nothing was written")
+	}
+	return e.failsFirst(c, eng, d)
 }
 
 // adoptSession lets git wf checkout take over the files of a session that was read where checkout writes it.

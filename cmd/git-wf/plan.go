@@ -30,13 +30,11 @@ func (e *env) plan(c *cli.Context) error {
 			"nothing says what is to be made")
 	}
 	change := c.Bool("amend") || c.Bool("edit")
-	if err := checkTypeFlags(c, change); err != nil {
-		return err
-	}
+	level := plan.Complexity(c.String("complexity"))
 	imports := importing(c)
 	switch {
-	case change && imports != "":
-		return usage("--%s belongs to a new plan; leave out --amend and --edit", imports)
+	case c.IsSet("complexity") && !level.Valid():
+		return usage("--complexity: expected simple, medium or complex, found %q", level)
 	case sentence != "" && imports != "":
 		return usage("--%s belongs to a plan that is there: -f PATH", imports)
 	case c.Bool("amend") && sentence != "":

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -187,22 +188,23 @@ func reasonOf(err error) error {
 }
 
 func (e *env) createPlan(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
-	state, err := e.recordPlan(c, eng, d)
+	state, err := e.recordPlan(c, eng, d, e.tryLines)
 	if err != nil {
 		return err
 	}
 	return e.planOutcome(c, eng, state, plan.PlanTaskID, planFromFile)
 }
 
-// recordPlan records a draft as the active plan.
-func (e *env) recordPlan(c *cli.Context, eng *engine.Engine, d engine.Draft) (state *plan.State, err error) {
+// recordPlan records a draft as the active plan, unless try finds something wrong.
+func (e *env) recordPlan(c *cli.Context, eng *engine.Engine, d engine.Draft,
+	try func(*cli.Context, *engine.Engine, engine.Draft) error) (state *plan.State, err error) {
 	if d.Source, err = eng.Store.Head(c.Context); err != nil {
 		return nil, err
 	}
 	if d.Author, err = eng.Store.Person(c.Context); err != nil {
 		return nil, err
 	}
-	if err := e.tryLines(c, eng, d); err != nil {
+	if err := try(c, eng, d); err != nil {
 		return nil, err
 	}
 	id, state, err := eng.CreatePlan(c.Context, d)
@@ -215,12 +217,8 @@ func (e *env) recordPlan(c *cli.Context, eng *engine.Engine, d engine.Draft) (st
 // tryLines trusts the command lines of a person's file, and tries its criteria on an empty candidate. An agent's
 // wait.
 func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
-	missing, err := eng.MissingPaths(c.Context, d)
-	if err != nil {
+	if err := lacksNoPath(c.Context, eng, d); err != nil {
 		return err
-	}
-	if len(missing) > 0 {
-		return fault.Usage("name what HEAD has, or commit it first", "%w", missing)
 	}
 	for _, f := range plandoc.Locate(d.Name, d.Data, plandoc.OverlappingChanges(d.Plan)) {
 		fmt.Fprintln(e.stderr, "warning: "+f.Error())
@@ -238,18 +236,32 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 		return nil
 	}
 	e.showLines(fresh, "trusted on this machine because you hand this file in")
-	green, err := e.redFirst(c, eng, d)
-	if err != nil {
+	if err := e.failsFirst(c, eng, d); err != nil {
 		return err
-	}
-	if len(green) > 0 {
-		return fault.Usage("make the criterion fail while there is no deliverable, then hand the file in again",
-			"%w", green)
 	}
 	if err := eng.TrustDraft(d); err != nil {
 		return fmt.Errorf("trust the plan's command lines: %w", err)
 	}
 	return nil
+}
+
+// lacksNoPath refuses a draft with focus_paths that HEAD lacks.
+func lacksNoPath(ctx context.Context, eng *engine.Engine, d engine.Draft) error {
+	missing, err := eng.MissingPaths(ctx, d)
+	if err == nil && len(missing) > 0 {
+		err = fault.Usage("name what HEAD has, or commit it first", "%w", missing)
+	}
+	return err
+}
+
+// failsFirst refuses a draft whose criteria pass on an empty candidate.
+func (e *env) failsFirst(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
+	green, err := e.redFirst(c, eng, d)
+	if err == nil && len(green) > 0 {
+		err = fault.Usage("make the criterion fail while there is no deliverable, then hand the file in again",
+			"%w", green)
+	}
+	return err
 }
 
 // redFirst tries the criteria of a draft on an empty candidate, with progress on a terminal.

@@ -198,12 +198,8 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, again s
 	}
 	review := plandoc.ReviewPlan(d.Plan, weights.Days)
 	review.Suggestions = append([]plandoc.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null
-	missing, err := eng.MissingPaths(c.Context, d)
-	if err != nil {
+	if err := lacksNoPath(c.Context, eng, d); err != nil {
 		return err
-	}
-	if len(missing) > 0 {
-		return fault.Usage("name what HEAD has, or commit it first", "%w", missing)
 	}
 	untrusted := eng.UntrustedIn(d)
 	var green plan.Findings

@@ -72,17 +72,6 @@ func (e *env) changeSession(c *cli.Context, eng *engine.Engine, snap *gitstore.S
 		"%s: %s", snap.ID, plain.Line(strings.TrimPrefix(done.Change.Subject, "session: ")))
 }
 
-func checkTypeFlags(c *cli.Context, change bool) error {
-	if change && (c.IsSet("type") || c.IsSet("complexity")) {
-		return usage("a plan keeps the type that it began with; a higher complexity is said in the plan itself: " +
-			"git wf plan --edit, and complexity: complex at its top")
-	}
-	if level := plan.Complexity(c.String("complexity")); c.IsSet("complexity") && !level.Valid() {
-		return usage("--complexity: expected simple, medium or complex, found %q", level)
-	}
-	return nil
-}
-
 // beginType gives a draft the type and the complexity of the command line.
 func beginType(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	if name := c.String("type"); name != "" {
