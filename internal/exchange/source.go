@@ -256,13 +256,5 @@ func (b below) Stat(name string) (fs.FileInfo, error) {
 	return fs.Stat(b.fsys, inner)
 }
 
-func (b below) ReadDir(name string) ([]fs.DirEntry, error) {
-	inner, err := b.inner("readdir", name)
-	if err != nil {
-		return nil, err
-	}
-	return fs.ReadDir(b.fsys, inner)
-}
-
 // Text is a file system with one file, for what does not come from a disk.
 func Text(name string, data []byte) fs.FS { return fstest.MapFS{name: {Data: data}} }

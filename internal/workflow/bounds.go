@@ -35,7 +35,8 @@ func (w *Workflow) Bounds(in *Inputs) (Bounds, error) {
 // Widest are the largest bounds that any combination of choices has.
 func (w *Workflow) Widest() (Bounds, error) {
 	var all Bounds
-	for _, in := range w.Choices() {
+	choices, _ := w.Choices()
+	for _, in := range choices {
 		b, err := w.Bounds(in)
 		if err != nil {
 			return all, err

@@ -46,7 +46,8 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		sound := len(w.Lint()) == 0
-		for i, in := range w.Choices() {
+		choices, _ := w.Choices()
+		for i, in := range choices {
 			if i > 3 {
 				break
 			}

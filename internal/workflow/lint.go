@@ -24,7 +24,7 @@ func (w *Workflow) Lint() plan.Findings {
 		l.file(f)
 	}
 	l.nodes(w.nodes, nil)
-	choices, all := w.choices()
+	choices, all := w.Choices()
 	if all > MaxChoices {
 		l.at(l.w.files[0], "too-many", "params", "there are more combinations of choices than lint renders",
 			fmt.Sprintf("at most %d", MaxChoices), fmt.Sprint(all), "fewer options")
@@ -84,14 +84,8 @@ var examples = map[string]string{
 
 // Choices are the combinations of what can be chosen, at most MaxChoices: every option, both booleans, the longest
 // list, the default and the largest integer, and both values of a fact that a condition speaks of. Lint and Widest go
-// through them.
-func (w *Workflow) Choices() []*Inputs {
-	some, _ := w.choices()
-	return some
-}
-
-// choices is Choices, with how many combinations there are in all, up to a million.
-func (w *Workflow) choices() (some []*Inputs, n int) {
+// through them. n says how many combinations there are in all, up to a million.
+func (w *Workflow) Choices() (some []*Inputs, n int) {
 	some, n = []*Inputs{{
 		SchemaVersion: inputsVersion, Sentence: "A sentence that says what is wanted", Params: map[string]any{},
 		Facts: map[string]bool{},

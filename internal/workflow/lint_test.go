@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -33,6 +34,16 @@ func beside(dir string) func(string) (Source, error) {
 		data, err := templates.FS.ReadFile("workflows/" + name + ".yaml")
 		return Source{name + ".yaml", data}, err
 	}
+}
+
+// lint is all that is wrong with a workflow.
+func lint(main Source, find func(name string) (Source, error)) (fs plan.Findings) {
+	w, err := Load(main, find)
+	if err == nil {
+		return w.Lint()
+	}
+	errors.As(err, &fs)
+	return fs
 }
 
 func lintFile(t *testing.T, file string) plan.Findings {

@@ -135,23 +135,14 @@ func (n *node) from() *document.Node {
 // workflow makes sense is Lint's to say.
 func Load(main Source, find func(name string) (Source, error)) (*Workflow, error) {
 	w, err := load(main, find, false)
-	if errors.As(err, new(plan.Findings)) {
-		return nil, lint(main, find)
+	if !errors.As(err, new(plan.Findings)) {
+		return w, err
 	}
-	return w, err
-}
-
-// lint is all that is wrong with files, in one go: what has not the right form is left out of the rest, so that one
-// wrong field does not hide what is wrong elsewhere.
-func lint(main Source, find func(name string) (Source, error)) plan.Findings {
-	w, err := load(main, find, true)
-	var fs plan.Findings
-	if err == nil {
-		fs = w.Lint()
-	} else if !errors.As(err, &fs) {
-		fs = plan.Findings{{Code: "unreadable", File: main.Name, Message: plain.Line(err.Error())}}
+	// What has not the right form is left out of the rest, so that one wrong field hides nothing elsewhere.
+	if w, err = load(main, find, true); err == nil {
+		err = w.Lint()
 	}
-	return fs
+	return nil, err
 }
 
 func load(main Source, find func(name string) (Source, error), lenient bool) (*Workflow, error) {

@@ -482,9 +482,10 @@ func (x *expander) criteria(i *inst, t *plan.Task, d *taskDoc) {
 		})
 		return &t.AcceptanceCriteria[len(t.AcceptanceCriteria)-1]
 	}
-	for _, s := range d.schemas() {
-		c := add("schema", plan.SchemaCheck, fmt.Sprintf("%s keeps the schema %q.", s.file, s.name))
-		c.File, c.Schema = s.file, x.w.schemas[s.name]
+	schemas := d.schemas()
+	for _, file := range sorted(schemas) {
+		c := add("schema", plan.SchemaCheck, fmt.Sprintf("%s keeps the schema %q.", file, schemas[file]))
+		c.File, c.Schema = file, x.w.schemas[schemas[file]]
 	}
 	if files := x.w.expands(i); len(files) > 0 {
 		add("expands", plan.Expands,
@@ -498,24 +499,20 @@ func (x *expander) criteria(i *inst, t *plan.Task, d *taskDoc) {
 	}
 }
 
-// fileSchema says that a file keeps a schema.
-type fileSchema struct{ file, name string }
-
-func (d *taskDoc) schemas() []fileSchema {
+// schemas are the names of the schemas that files of the task keep.
+func (d *taskDoc) schemas() map[string]string {
+	all := map[string]string{}
 	switch s := d.Schema.(type) {
 	case string:
 		if files := d.files(); len(files) > 0 {
-			return []fileSchema{{files[0], s}}
+			all[files[0]] = s
 		}
 	case map[string]any:
-		var all []fileSchema
-		for _, f := range sorted(s) {
-			name, _ := s[f].(string)
-			all = append(all, fileSchema{f, name})
+		for f, name := range s {
+			all[f], _ = name.(string)
 		}
-		return all
 	}
-	return nil
+	return all
 }
 
 // expands are the files of a task from which groups are rendered, as they are written.

@@ -136,7 +136,8 @@ func TestTemplates(t *testing.T) {
 		if fs := w.Lint(); len(fs) > 0 {
 			t.Errorf("%s:\n%v", name, fs)
 		}
-		for _, in := range w.Choices() {
+		choices, _ := w.Choices()
+		for _, in := range choices {
 			t.Run(fmt.Sprint(name, in.Params), func(t *testing.T) {
 				r, err := w.Render(in)
 				if err != nil {
@@ -203,7 +204,8 @@ func TestSound(t *testing.T) {
 		if fs := w.Lint(); len(fs) > 0 {
 			t.Fatalf("%s:\n%v", file, fs)
 		}
-		for _, in := range w.Choices() {
+		choices, _ := w.Choices()
+		for _, in := range choices {
 			p, _ := grown(t, w, in)
 			if w.Name() == "triage" {
 				if diff := cmp.Diff(triage, brief(p)); diff != "" {
