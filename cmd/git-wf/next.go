@@ -37,7 +37,6 @@ func (e *env) next(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 	if err := nextUsage(c); err != nil {
 		return err
 	}
-	store := eng.Store
 	want := engine.Wanted{Claim: c.Bool("claim")}
 	if name := c.Args().First(); name != "" {
 		t, err := findTask(snap.State(), name)
@@ -59,7 +58,7 @@ func (e *env) next(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 	case c.Bool("explain"):
 		return e.explainNext(c, eng, snap, want.Task)
 	}
-	if want.Agent, err = e.claimAgent(c, store, want.Claim); err != nil {
+	if want.Agent, err = e.claimAgent(c, eng.Store, want.Claim); err != nil {
 		return err
 	}
 	if want.Claim {
@@ -70,7 +69,7 @@ func (e *env) next(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 		return err
 	}
 	if offer == nil {
-		return e.nothingNext(c, eng, store)
+		return e.nothingNext(c, eng, snap.ID)
 	}
 	var made *begunWorktree
 	if c.Bool("worktree") && offer.Task.Changes() {
@@ -214,6 +213,15 @@ func (e *env) explain(ctx context.Context, eng *engine.Engine, snap *gitstore.Sn
 	return x, err
 }
 
+// explainNow is explain for a plan that may have changed since it was read.
+func (e *env) explainNow(ctx context.Context, eng *engine.Engine, id plan.ID) (*readmodel.Plan, error) {
+	snap, err := eng.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.explain(ctx, eng, snap)
+}
+
 func (e *env) explainNext(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, only plan.TaskID) error {
 	x, err := e.explain(c.Context, eng, snap)
 	if err != nil {
@@ -237,16 +245,8 @@ func nextOf(x *readmodel.Plan) nextDocument {
 }
 
 // nothingNext says why no task is free for an outside agent.
-func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, store *gitstore.Store) error {
-	id, err := planID(c, store)
-	if err != nil {
-		return err
-	}
-	snap, err := store.Snapshot(c.Context, id)
-	if err != nil {
-		return err
-	}
-	x, err := e.explain(c.Context, eng, snap)
+func (e *env) nothingNext(c *cli.Context, eng *engine.Engine, id plan.ID) error {
+	x, err := e.explainNow(c.Context, eng, id)
 	if err != nil {
 		return err
 	}

@@ -201,11 +201,7 @@ func (e *env) makePlan(c *cli.Context, eng *engine.Engine, id plan.ID) error {
 
 // planned says how far planning has come, and what it waits for.
 func (e *env) planned(c *cli.Context, eng *engine.Engine, id plan.ID, s *plan.State) error {
-	snap, err := eng.Store.Snapshot(c.Context, id)
-	if err != nil {
-		return err
-	}
-	x, err := e.explain(c.Context, eng, snap)
+	x, err := e.explainNow(c.Context, eng, id)
 	if err != nil {
 		return err
 	}

@@ -169,11 +169,7 @@ func (e *env) printNextOf(ctx context.Context, eng *engine.Engine, id plan.ID) e
 	if e.json {
 		return nil
 	}
-	snap, err := eng.Store.Snapshot(ctx, id)
-	if err != nil {
-		return err
-	}
-	x, err := e.explain(ctx, eng, snap)
+	x, err := e.explainNow(ctx, eng, id)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -121,26 +120,23 @@ func (t costTotal) Name() string {
 }
 
 func costTotals(items []engine.Cost) []costTotal {
-	type key struct{ agent, model string }
-	by := map[key]*costTotal{}
+	totals := []costTotal{}
 	for _, i := range items {
-		k := key{i.Agent, i.Model}
-		if by[k] == nil {
-			by[k] = &costTotal{Agent: i.Agent, Usage: plan.Usage{Model: i.Model}}
+		at := slices.IndexFunc(totals, func(t costTotal) bool { return t.Agent == i.Agent && t.Model == i.Model })
+		if at < 0 {
+			at = len(totals)
+			totals = append(totals, costTotal{Agent: i.Agent, Usage: plan.Usage{Model: i.Model}})
 		}
-		t := by[k]
+		t := &totals[at]
 		t.Replies++
 		t.InputTokens += i.InputTokens
 		t.CachedTokens += i.CachedTokens
 		t.OutputTokens += i.OutputTokens
 		t.CostUSD += i.CostUSD
 	}
-	totals := []costTotal{}
-	for _, k := range slices.SortedFunc(maps.Keys(by), func(a, b key) int {
-		return cmp.Or(cmp.Compare(a.agent, b.agent), cmp.Compare(a.model, b.model))
-	}) {
-		totals = append(totals, *by[k])
-	}
+	slices.SortFunc(totals, func(a, b costTotal) int {
+		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model))
+	})
 	return totals
 }
 

@@ -67,10 +67,7 @@ func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	if c.Context.Err() != nil {
 		return c.Context.Err()
 	}
-	if snap, err = eng.Store.Snapshot(c.Context, snap.ID); err != nil {
-		return err
-	}
-	x, err := e.explain(c.Context, eng, snap)
+	x, err := e.explainNow(c.Context, eng, snap.ID)
 	if err != nil {
 		return err
 	}

@@ -19,31 +19,22 @@ import (
 )
 
 func (e *env) trustCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "trust",
-		Usage: "show the plan's command lines that may not run here yet, and allow them",
-		Flags: []cli.Flag{
-			planFlag(), jsonFlag(),
-			boolFlag("yes,y", "trust them without asking"),
-			boolFlag("list,l", "only show them"),
-			boolFlag("code", "let trusted lines run code that a task has just changed and nobody reviewed, as a "+
-				"test does; wf.sandbox confines it"),
-		},
-		Action: func(c *cli.Context) error {
-			if c.Bool("code") && !c.Bool("list") {
-				return e.onStore(e.trustCode)(c)
-			}
-			return e.onPlan(wholePlan, e.trust)(c)
-		},
+	trust := func(c *cli.Context) error {
+		if c.Bool("code") && !c.Bool("list") {
+			return e.onEngine(e.trustCode)(c)
+		}
+		return e.onEnginePlan(wholePlan, e.trust)(c)
 	}
+	return command("trust", "show the plan's command lines that may not run here yet, and allow them", trust,
+		planFlag(), jsonFlag(),
+		boolFlag("yes,y", "trust them without asking"),
+		boolFlag("list,l", "only show them"),
+		boolFlag("code", "let trusted lines run code that a task has just changed and nobody reviewed, as a "+
+			"test does; wf.sandbox confines it"))
 }
 
 // trustCode lets trusted lines run what tasks have just changed. It is about the repository, and needs no plan.
-func (e *env) trustCode(c *cli.Context, store *gitstore.Store) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
+func (e *env) trustCode(c *cli.Context, eng *engine.Engine) error {
 	if err := e.allowCode(c.Context, eng); err != nil {
 		return err
 	}
@@ -58,11 +49,7 @@ func (e *env) allowCode(ctx context.Context, eng *engine.Engine) error {
 	return nil
 }
 
-func (e *env) trust(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
+func (e *env) trust(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
 	fresh, err := eng.NewLines(c.Context, snap)
 	if err != nil {
 		return err
