@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing/fstest" // which has the standard library's file system in memory
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"gitwf/internal/plain"
@@ -106,36 +104,8 @@ func reason(err error) string {
 	return plain.Line(err.Error())
 }
 
-// fromUTF16 is a text in UTF-8 whose first two bytes are a byte order mark of UTF-16.
-func fromUTF16(data []byte) []byte {
-	var order binary.ByteOrder = binary.LittleEndian
-	if data[0] == 0xfe {
-		order = binary.BigEndian
-	}
-	data = data[2:]
-	units := make([]uint16, 0, len(data)/2+1)
-	for ; len(data) > 1; data = data[2:] {
-		units = append(units, order.Uint16(data))
-	}
-	if len(data) > 0 {
-		units = append(units, utf8.RuneError)
-	}
-	return []byte(string(utf16.Decode(units)))
-}
-
 func (r *reader) decode(name string, data []byte) (string, bool) {
-	switch {
-	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
-		decoded := fromUTF16(data)
-		if len(decoded) > maxFile {
-			r.find("not-utf8", name, 1, "is no text in UTF-16", "text in UTF-8", "")
-			return "", false
-		}
-		r.note("utf16", name, 1, "is in UTF-16; read as that")
-		data = decoded
-	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
-		data = data[3:]
-	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if !utf8.Valid(data) {
 		r.find("not-utf8", name, lineOf(data, plain.InvalidUTF8(data)), "is not UTF-8", "text in UTF-8", "")
 		return "", false
