@@ -167,27 +167,25 @@ func (e *env) edit(c *cli.Context, store *gitstore.Store, name string, text []by
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, name)
+	return e.editFile(c.Context, store, filepath.Join(dir, name), text)
+}
+
+// editFile writes a file, has the user edit it in the editor that git would start, and reads it again.
+func (e *env) editFile(ctx context.Context, store *gitstore.Store, file string, text []byte) ([]byte, error) {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, err
 	}
-	if editor, err := e.runEditor(c.Context, store, file); editor == "" {
+	editor, err := store.Git(ctx, "var", "GIT_EDITOR")
+	if err != nil {
 		return nil, err
-	} else if err != nil {
-		return nil, fault.Usage("git config core.editor EDITOR, or git wf plan --amend -f FILE",
-			"the editor %s failed: %w", editor, err)
-	}
-	return os.ReadFile(file)
-}
-
-// runEditor has the user edit a file in the editor that git would start, and returns which; "" if git can't say.
-func (e *env) runEditor(ctx context.Context, store *gitstore.Store, file string) (editor string, err error) {
-	if editor, err = store.Git(ctx, "var", "GIT_EDITOR"); err != nil {
-		return "", err
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", editor+` "$@"`, editor, file)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.Env = e.stdin, e.stdout, e.stderr, e.dir, e.environ
-	return editor, cmd.Run()
+	if err := cmd.Run(); err != nil {
+		return nil, fault.Usage("git config core.editor EDITOR, or say it on the command line",
+			"the editor %s failed: %w", editor, err)
+	}
+	return os.ReadFile(file)
 }
 
 // dryRun shows what a plan would be. It runs only trusted lines.

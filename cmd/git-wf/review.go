@@ -174,15 +174,7 @@ func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form st
 	if e.caller().Kind != caller.Person { // an editor may be set where nobody is
 		return check.Opinion{}, usage("no verdict, and no terminal to ask on: add --approve or --reject")
 	}
-	if err := os.WriteFile(path, []byte(form), 0o666); err != nil {
-		return check.Opinion{}, err
-	}
-	if editor, err := e.runEditor(ctx, store, path); editor == "" {
-		return check.Opinion{}, err
-	} else if err != nil {
-		return check.Opinion{}, fmt.Errorf("the editor %q failed: %w", editor, err)
-	}
-	text, err := os.ReadFile(path)
+	text, err := e.editFile(ctx, store, path, []byte(form))
 	if err != nil {
 		return check.Opinion{}, err
 	}
