@@ -27,14 +27,18 @@ import (
 func (u user) agentSet(c *cli.Context, store *gitstore.Store) *agent.Set {
 	return agent.NewSet(func() (agent.Settings, error) {
 		s, err := u.agentSettings(c.Context, store)
-		for flag, role := range map[string]*string{"planner": &s.Planner, "executor": &s.Executor,
-			"reviewer": &s.Reviewer} {
+		for flag, role := range defaultAgents(&s) {
 			if name := c.String(flag); name != "" {
 				*role = name
 			}
 		}
 		return s, err
 	}, u.environ)
+}
+
+// defaultAgents are the agents of a plan's work that no role names, by their flags.
+func defaultAgents(s *agent.Settings) map[string]*string {
+	return map[string]*string{"planner": &s.Planner, "executor": &s.Executor, "reviewer": &s.Reviewer}
 }
 
 // agentSettings reads agents.yaml and git's configuration.
@@ -46,16 +50,10 @@ func (u user) agentSettings(ctx context.Context, store *gitstore.Store) (agent.S
 	}
 	var own []agent.Setting
 	for _, kv := range settings {
-		switch kv[0] {
-		case "wf.planner":
-			s.Planner = kv[1]
-		case "wf.executor":
-			s.Executor = kv[1]
-		case "wf.reviewer":
-			s.Reviewer = kv[1]
-		default:
-			s.SetRole(kv[0], kv[1])
+		if name := defaultAgents(&s)[strings.TrimPrefix(kv[0], "wf.")]; name != nil {
+			*name = kv[1]
 		}
+		s.SetRole(kv[0], kv[1])
 		own = append(own, agent.Setting{Key: kv[0], Value: kv[1]})
 	}
 	file := filepath.Join(u.configDir(), "agents.yaml")

@@ -105,8 +105,7 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 func (e *env) planUnknown(c *cli.Context, file string, data []byte, findings plan.Findings) error {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		return fault.Usage("git wf plan --schema prints the form of a plan; git wf plan --help says what can be read",
-			"%w",
-			findings)
+			"%w", findings)
 	}
 	return e.withStore(c.Context, func(store *gitstore.Store) error {
 		eng, err := e.engine(c, store)
@@ -216,19 +215,15 @@ func (p printer) chooseSource(c *cli.Context, found []exchange.Found, findings p
 }
 
 func (p printer) listSources(c *cli.Context, found []exchange.Found, findings plan.Findings) error {
-	if p.json {
-		return p.out(struct {
-			Found    []exchange.Found `json:"found"`
-			Findings plan.Findings    `json:"findings"`
-		}{orEmpty(found), append(plan.Findings{}, findings...)}, nil)
-	}
-	for _, f := range found {
-		fmt.Fprintf(p.stdout, "%-12s %s  %s\n", f.Format, plain.Line(f.Name), plain.Line(f.Path))
-	}
 	for _, f := range findings {
-		fmt.Fprintln(p.stderr, f.Error())
+		if !p.json {
+			fmt.Fprintln(p.stderr, f.Error())
+		}
 	}
-	return nil
+	return p.print("sources", struct {
+		Found    []exchange.Found `json:"found"`
+		Findings plan.Findings    `json:"findings"`
+	}{orEmpty(found), append(plan.Findings{}, findings...)})
 }
 
 // soundImport prints what is wrong. It refuses what would lose something, unless the user accepts that.
@@ -420,8 +415,7 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 	}
 	if !grafted {
 		fmt.Fprintf(e.stdout, "%s: plan %s is a candidate that the review rejected (git wf show PLAN-1 --review)\n",
-			r.PlanID,
-			r.Version)
+			r.PlanID, r.Version)
 		fmt.Fprintln(e.stdout, "next: git wf plan --edit")
 		return errWaiting
 	}

@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -12,7 +10,6 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/exchange"
 	"gitwf/internal/fault"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -128,25 +125,15 @@ func (e *env) addIssues(c *cli.Context, eng *engine.Engine, issues []exchange.Is
 }
 
 func (e *env) printIssues(c *cli.Context, done []issueOutcome) error {
-	return e.out(done, func(w io.Writer) {
-		count := map[string]int{}
-		for _, o := range done {
-			count[o.Status]++
-			switch {
-			case o.Status == "added":
-				fmt.Fprintf(w, "%s: %s\n", cmp.Or(o.TaskID, "new"), o.Title)
-			case o.Status == "closed" && o.TaskID != "":
-				fmt.Fprintf(w, "%s: closed as #%s, and open here: git wf abandon %[1]s --plan %[3]s -m WHY\n",
-					o.TaskID, plain.Line(o.Number), c.String("register"))
-			}
-		}
-		if len(done) > 1 {
-			fmt.Fprintf(w, "%d added, %d there already, %d closed\n", count["added"], count["there"], count["closed"])
-		}
-		if count["added"] > 0 {
-			fmt.Fprintf(w, "next: git wf plan --workflow issue --set issues=%s WHAT\n", c.String("register"))
-		}
-	})
+	count := map[string]int{}
+	for _, o := range done {
+		count[o.Status]++
+	}
+	return e.printAs("issues-done", done, struct {
+		Register string
+		Done     []issueOutcome
+		Count    map[string]int
+	}{c.String("register"), done, count})
 }
 
 func (e *env) issueList(c *cli.Context, eng *engine.Engine) error {
@@ -155,20 +142,8 @@ func (e *env) issueList(c *cli.Context, eng *engine.Engine) error {
 		return err
 	}
 	list := orEmpty(slices.DeleteFunc(all, func(en engine.Entry) bool { return !en.Open && !c.Bool("all") }))
-	return e.out(list, func(w io.Writer) {
-		if len(list) == 0 {
-			fmt.Fprintf(w, "%s has no open issue: git wf issue add WHAT\n", id)
-		}
-		for _, en := range list {
-			state := ""
-			switch {
-			case en.Plan != "":
-				state = "  in " + string(en.Plan)
-			case !en.Open:
-				state = "  closed: " + plain.Line(en.Closed)
-			}
-			fmt.Fprintf(w, "%-9s %-8s  %s%s\n", en.TaskID, cmp.Or(plain.Line(en.Severity), "-"), plain.Line(en.Title),
-				e.paint("90", state))
-		}
-	})
+	return e.printAs("issues", list, struct {
+		Register plan.ID
+		Issues   []engine.Entry
+	}{id, list})
 }
