@@ -24,8 +24,7 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 		}
 		o.CriticalPath = weights.Days
 	}
-	g := graph.FromState(s, o)
-	return e.writeGraph(c, g)
+	return e.writeGraph(c, graph.FromState(s, o))
 }
 
 // writeGraph prints the graph in the format asked for.

@@ -19,27 +19,22 @@ import (
 )
 
 func (e *env) hooksInstall(c *cli.Context, store *gitstore.Store) error {
-	return e.sayHookActions(e.setup(store).Install(c.Context, c.Bool("force")))
+	return e.printHookActions(e.setup(store).Install(c.Context, c.Bool("force")))
 }
 
 func (e *env) hooksUninstall(c *cli.Context, store *gitstore.Store) error {
-	return e.sayHookActions(e.setup(store).Uninstall(c.Context))
+	return e.printHookActions(e.setup(store).Uninstall(c.Context))
 }
 
-func (p printer) sayHookActions(r hooks.Report, err error) error {
-	if err == nil {
-		p.printHookActions(r)
-	}
-	return err
-}
-
-func (p printer) printHookActions(r hooks.Report) {
-	if len(r.Actions) == 0 {
+// printHookActions says what was done, also before something failed.
+func (p printer) printHookActions(r hooks.Report, err error) error {
+	if len(r.Actions) == 0 && err == nil {
 		fmt.Fprintln(p.stdout, "nothing to do")
 	}
 	for _, a := range r.Actions {
 		fmt.Fprintf(p.stdout, "%s: %s\n", a.Path, a.Did)
 	}
+	return err
 }
 
 func (e *env) hooksStatus(c *cli.Context, store *gitstore.Store) error {

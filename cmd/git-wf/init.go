@@ -69,13 +69,10 @@ func (e *env) setUp(c *cli.Context, store *gitstore.Store) (changed bool, err er
 		return false, err
 	}
 	report, err := s.Install(c.Context, c.Bool("force"))
-	if err != nil {
-		return false, err
-	}
 	if changed = changed || len(report.Actions) > 0; changed {
-		e.printHookActions(report)
+		err = e.printHookActions(report, err)
 	}
-	return changed, nil
+	return changed, err
 }
 
 // initServer sets up the bare repository in a directory.
@@ -83,10 +80,6 @@ func (e *env) initServer(c *cli.Context, dir string) error {
 	server := *e
 	server.dir = e.absolute(dir)
 	return server.withStore(c.Context, func(store *gitstore.Store) error {
-		report, err := e.setup(store).Server(c.Context, c.Bool("force"))
-		if len(report.Actions) > 0 || err == nil {
-			e.printHookActions(report)
-		}
-		return err
+		return e.printHookActions(e.setup(store).Server(c.Context, c.Bool("force")))
 	})
 }

@@ -115,26 +115,26 @@ func (e *env) appendPolicy(c *cli.Context, store *gitstore.Store, subject string
 }
 
 func (e *env) policySet(c *cli.Context, store *gitstore.Store) error {
-	maintainers := c.StringSlice("maintainer")
-	if !c.Args().Present() && len(maintainers) == 0 {
+	maintainers, file := c.StringSlice("maintainer"), c.Args().First()
+	if file == "" && len(maintainers) == 0 {
 		return usage("expected a file, - for standard input, or --maintainer NAME")
 	}
-	if !c.Args().Present() {
-		return e.changePolicy(c, store, "maintained by "+strings.Join(maintainers, ", "), func(p *policy.Policy) error {
-			p.Maintainers = maintainers
-			return nil
-		})
+	subject := "maintained by " + strings.Join(maintainers, ", ")
+	var next *policy.Policy
+	if file != "" {
+		data, err := e.readInput(file, maxPlanFile)
+		if err != nil {
+			return unreadable(fileWord(file), err, "git wf policy set FILE")
+		}
+		if next, err = policy.Decode(data); err != nil {
+			return fault.Usage("git wf policy show", "%w", err)
+		}
+		subject = "set"
 	}
-	data, err := e.readInput(c.Args().First(), maxPlanFile)
-	if err != nil {
-		return unreadable(fileWord(c.Args().First()), err, "git wf policy set FILE")
-	}
-	next, err := policy.Decode(data)
-	if err != nil {
-		return fault.Usage("git wf policy show", "%w", err)
-	}
-	return e.changePolicy(c, store, "set", func(p *policy.Policy) error {
-		*p = *next
+	return e.changePolicy(c, store, subject, func(p *policy.Policy) error {
+		if next != nil {
+			*p = *next
+		}
 		if len(maintainers) > 0 {
 			p.Maintainers = maintainers
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/urfave/cli/v2"
@@ -36,10 +37,11 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
 	if c.Bool("delete-archive") {
 		return e.deleteArchive(c, store, id)
 	}
-	keep, err := keptVersions(c, store)
+	policy, err := store.Policy(ctx)
 	if err != nil {
 		return err
 	}
+	keep := cmp.Or(c.Int("keep"), policy.Prune.Newest())
 	r := pruneReport{PlanID: id, DryRun: c.Bool("dry-run"), Dropped: []plan.Dropped{}}
 	doc, err := store.PlanPrune(ctx, id, keep)
 	if err == nil && len(doc.Dropped) == 0 && !c.Bool("history") {
@@ -63,18 +65,6 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	return e.print("prune", r)
-}
-
-// keptVersions is how many of the newest versions stay, by the user or else the policy.
-func keptVersions(c *cli.Context, store *gitstore.Store) (int, error) {
-	if c.IsSet("keep") {
-		return c.Int("keep"), nil
-	}
-	policy, err := store.Policy(c.Context)
-	if err != nil {
-		return 0, err
-	}
-	return policy.Prune.Newest(), nil
 }
 
 func (p printer) deleteArchive(c *cli.Context, store *gitstore.Store, id plan.ID) error {

@@ -139,7 +139,8 @@ func (w *walker) choices() (question string, list []walkChoice) {
 		list = []walkChoice{
 			{"a", "approve it", (*walker).approve}, {"r", "reject it, and say why", (*walker).reject},
 			{"c", "comment at a line; comments go with your verdict", (*walker).comment},
-			{"v", "view the version again, a document whole", (*walker).view},
+			{"v", "view the version again, a document whole",
+				func(w *walker) (bool, error) { return false, w.show(true) }},
 		}
 	case engine.ActAnswer:
 		question, list = "Answer", []walkChoice{{"a", "answer it", (*walker).answer}}
@@ -156,8 +157,6 @@ func (w *walker) choices() (question string, list []walkChoice) {
 		walkChoice{"s", "skip it", func(*walker) (bool, error) { return false, errSkip }},
 		walkChoice{"q", "quit; what is decided stays", func(*walker) (bool, error) { return false, errQuit }})
 }
-
-func (w *walker) view() (done bool, err error) { return false, w.show(true) }
 
 // show prints what a person has to see before they decide.
 func (w *walker) show(whole bool) error {

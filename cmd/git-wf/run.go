@@ -99,7 +99,7 @@ func (e *env) runEngine(c *cli.Context, eng *engine.Engine, id plan.ID) (s *plan
 // another line, and the context also shows long copying.
 func (e *env) showWork(ctx context.Context, eng *engine.Engine) (shown context.Context, line func(string), end func()) {
 	shown, end = ctx, func() {}
-	if size := e.screen(); size != nil {
+	if size := e.sizeOf(e.stderr); size != nil {
 		view := progress.NewLive(e.stderr, size, e.now, wantColour(e.stderr, e.getenv("NO_COLOR"), e.getenv("TERM")))
 		line, end, eng.Watch = view.Line, view.Close, view.Watch
 		shown = gitstore.WithProgress(ctx, view.Step)
@@ -135,9 +135,6 @@ func (e *env) report(line func(string)) func(engine.Progress) {
 		line(fmt.Sprintf("%7s  %-12s %s", e.now().Sub(began).Round(100*time.Millisecond), p.Task, plain.Line(p.Text)))
 	}
 }
-
-// screen returns the size of the terminal for a live view; nil if there is none.
-func (e *env) screen() func() (columns, rows int) { return e.sizeOf(e.stderr) }
 
 // sizeOf returns the size of the terminal that out is; nil if it is none, or one that can't redraw.
 func (u user) sizeOf(out io.Writer) func() (columns, rows int) {
@@ -207,7 +204,7 @@ func (e *env) metered(c *cli.Context) (ctx context.Context, end func()) {
 
 // meter is the line of progress of a command, nil where nobody would see it.
 func (e *env) meter(c *cli.Context) *progress.Meter {
-	size := e.screen()
+	size := e.sizeOf(e.stderr)
 	if size == nil || c.Bool("quiet") || e.json {
 		return nil
 	}

@@ -94,10 +94,10 @@ func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	s := m.firstState(e)
-	if c.Bool("graph") {
-		return e.writeGraph(c, graph.FromState(s, graph.Options{}))
-	}
 	g := graph.FromState(s, graph.Options{})
+	if c.Bool("graph") {
+		return e.writeGraph(c, g)
+	}
 	b, err := m.Bounds(m.inputs)
 	if err != nil {
 		return err
