@@ -80,8 +80,7 @@ func (e *env) do(c *cli.Context, eng *engine.Engine) error {
 }
 
 // planTrusted makes the plan and has its command lines trusted, until it is approved, or waits and says for what.
-func (e *env) planTrusted(c *cli.Context, eng *engine.Engine, id plan.ID) (approved bool,
-	err error) {
+func (e *env) planTrusted(c *cli.Context, eng *engine.Engine, id plan.ID) (approved bool, err error) {
 	eng.Report = e.progress(c)
 	for {
 		s, err := eng.Plan(c.Context, id)

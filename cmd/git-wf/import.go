@@ -203,8 +203,7 @@ func (p printer) chooseSource(c *cli.Context, found []exchange.Found, findings p
 	case len(found) == 0:
 		return exchange.Found{},
 			fault.Usage("git wf plan -f PATH, with the path of a session, tasks.json, tasks.md, issues.jsonl or "+
-				"Markdown",
-				"there is no plan to read")
+				"Markdown", "there is no plan to read")
 	case len(fit) == 0:
 		return exchange.Found{}, fault.Usage("git wf plan --list shows what there is",
 			"nothing here is called %q", name)
@@ -347,7 +346,10 @@ func (e *env) importDraft(c *cli.Context, i *exchange.Imported, draft []byte) er
 		return nil
 	}
 	p.PlanID = plan.NewID(p.Title, 1)
-	e.printPlan(e.stdout, readmodel.Of(plan.Derive(p, plan.Records{}, nil, e.now()), nil))
+	shown := readmodel.Of(plan.Derive(p, plan.Records{}, nil, e.now()), nil)
+	if err := e.render(e.stdout, "plan", shown); err != nil {
+		return err
+	}
 	lines, seen := plandoc.CommandLines(p), map[string]bool{}
 	lines = slices.DeleteFunc(lines, func(l plandoc.CommandLine) bool {
 		twice := seen[l.Line]

@@ -49,9 +49,6 @@ func (e *env) showStatus(c *cli.Context, store *gitstore.Store, snap *gitstore.S
 	return e.print("status", p)
 }
 
-// printPlan prints a plan as a tree of goals and actions. What a CHECK says is in its target's line.
-func (st style) printPlan(w io.Writer, p *readmodel.Plan) error { return st.render(w, "plan", p) }
-
 // A treeRow is a task in the tree of a plan, after the lines that lead to it.
 type treeRow struct {
 	Lead safe

@@ -259,8 +259,7 @@ func (e *env) workflowNew(c *cli.Context, store *gitstore.Store) error {
 	name, text, files := c.Args().First(), newWorkflow, map[string][]byte{}
 	if !workflowName.Get().MatchString(name) {
 		return fault.Usage("git wf workflow new NAME",
-			"new takes a name of lower-case letters, digits and hyphens, found %s",
-			plain.Quote(name))
+			"new takes a name of lower-case letters, digits and hyphens, found %s", plain.Quote(name))
 	}
 	if c.IsSet("copy") {
 		w, err := e.loadWorkflow(store, c.String("copy"))

@@ -57,11 +57,8 @@ func (r *reader) findDir(dir string, depth int) []Found {
 			}
 		}
 	}
-	if has("tasks") && (path.Base(dir) == "backlog" || path.Base(dir) == ".backlog" || has("config.yml")) &&
-		len(r.backlogFiles(path.Join(dir, "tasks"))) > 0 {
-		return []Found{{formatBacklog, dir, r.baseName(dir)}}
-	}
-	if len(r.backlogFiles(dir)) > 0 {
+	board := path.Base(dir) == "backlog" || path.Base(dir) == ".backlog" || has("config.yml")
+	if board && has("tasks") && len(r.backlogFiles(path.Join(dir, "tasks"))) > 0 || len(r.backlogFiles(dir)) > 0 {
 		return []Found{{formatBacklog, dir, r.baseName(dir)}}
 	}
 	for _, i := range importers {
