@@ -3,7 +3,6 @@ package exchange
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -66,29 +65,20 @@ func issueOf(doc *object) Issue {
 		}
 		return true
 	})
-	var words []string
+	worst := len(Severities)
 	for _, label := range doc.list("labels") {
 		name := textOf(label)
 		if o, ok := label.(*object); ok {
 			name = o.str("name")
 		}
-		words = append(words, severityOf(name))
-	}
-	for _, severity := range slices.Backward(Severities) {
-		if slices.Contains(words, severity) {
-			i.Severity = severity
+		word := strings.ToLower(name[strings.LastIndexAny(name, " :/")+1:]) // of "priority: high", or "P1"
+		for at, severity := range Severities[:worst] {
+			if word == severity || word == fmt.Sprintf("p%d", at) {
+				worst, i.Severity = at, severity
+			}
 		}
 	}
 	return i
-}
-
-// severityOf is the last word of a label, such as "priority: high", or what P0 to P3 mean.
-func severityOf(label string) string {
-	word := strings.ToLower(label[strings.LastIndexAny(label, " :/")+1:])
-	if at := slices.Index([]string{"p0", "p1", "p2", "p3"}, word); at >= 0 {
-		return Severities[at]
-	}
-	return word
 }
 
 var webAddress = pattern.Compile(`^https?://[!-~]{1,500}$`)
