@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -51,6 +52,7 @@ const (
 // Request is one question.
 type Request struct {
 	Prompt    string
+	Again     string    // what of it is new to Session, "" for all of it
 	System    string    // precedes the prompt
 	Refused   []Refusal // unusable replies to Prompt, oldest first
 	Session   string    // Reply.Session to continue, of the last refused reply if any; "" starts a new one
@@ -243,6 +245,9 @@ func (r Request) turns() []turn {
 // text is all that a command reads. It knows earlier messages only within a session.
 func (r Request) text() string {
 	text := r.Prompt
+	if r.Session != "" {
+		text = cmp.Or(r.Again, text)
+	}
 	if n := len(r.Refused); n > 0 {
 		text = r.Refused[n-1].Wrong
 		if r.Session == "" {

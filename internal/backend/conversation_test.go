@@ -12,6 +12,8 @@ func TestWhatACommandReads(t *testing.T) {
 		{"a question", Request{Prompt: "count"}, "count"},
 		{"with a system prompt", Request{System: "be brief", Prompt: "count"}, "be brief\n\ncount"},
 		{"in a session of an earlier task", Request{Prompt: "count", Session: "s"}, "count"},
+		{"that its session knows", Request{Prompt: "count", Again: "again", Session: "s"}, "again"},
+		{"that its lost session knew", Request{Prompt: "count", Again: "again"}, "count"},
 		{"told what was wrong, in the session", Request{Prompt: "count", Session: "s", Refused: refused}, "no, not two"},
 		{"told what was wrong, without one", Request{Prompt: "count", Refused: refused}, "count\nno, not two"},
 	} {

@@ -171,19 +171,18 @@ func suggestions(results []plan.CriterionResult) []plan.Suggestion {
 		if r.Severity == plan.Must {
 			priority = "HIGH"
 		}
-		all = append(all, plan.Suggestion{Priority: priority, Text: fmt.Sprintf("Make %s hold: %s", r.ID, r.Statement)})
+		all = append(all, plan.Suggestion{Priority: priority, Text: r.Demand()})
 	}
 	return all
 }
 
 // reason says in a sentence why the verdict is what it is.
 func reason(r plan.Review, minScore int) string {
-	failed := 0
-	var open []string
+	var failed, open []string
 	for _, c := range r.Criteria {
 		switch c.Result {
 		case plan.ResultFail:
-			failed++
+			failed = append(failed, c.ID)
 		case plan.ResultNotJudged:
 			open = append(open, c.ID)
 		}
@@ -194,22 +193,22 @@ func reason(r plan.Review, minScore int) string {
 		return veto + "."
 	case r.Verdict == plan.Approved && r.Rubric != nil && r.Score < r.Rubric.Clear:
 		return fmt.Sprintf("Approved with concerns: score %d is below %d.", r.Score, r.Rubric.Clear)
-	case r.Verdict == plan.Approved && len(r.AsAWhole()) > 0 && failed == 0:
+	case r.Verdict == plan.Approved && len(r.AsAWhole()) > 0 && len(failed) == 0:
 		return "Approved as a whole; " + plan.AsAWhole + ": " + strings.Join(r.AsAWhole(), ", ") + "."
-	case r.Verdict == plan.Approved && failed == 0 && len(open) > 0:
+	case r.Verdict == plan.Approved && len(failed) == 0 && len(open) > 0:
 		return "What was judged passed; not judged: " + strings.Join(open, ", ") + "."
-	case r.Verdict == plan.Approved && failed == 0:
+	case r.Verdict == plan.Approved && len(failed) == 0:
 		return "Every criterion passed."
 	case r.Verdict == plan.Approved:
-		return fmt.Sprintf("Every MUST criterion passed; %d of %d criteria failed.", failed, len(r.Criteria))
-	case failed == 0 && r.Rubric != nil && len(r.Ratings) > 0 && r.Score < minScore:
+		return fmt.Sprintf("Every MUST criterion passed; %d of %d criteria failed.", len(failed), len(r.Criteria))
+	case len(failed) == 0 && r.Rubric != nil && len(r.Ratings) > 0 && r.Score < minScore:
 		return fmt.Sprintf("Score %d is below %d.", r.Score, minScore)
-	case failed == 0:
+	case len(failed) == 0:
 		return "Rejected without a failed criterion."
 	case len(must) == 0:
 		return fmt.Sprintf("Score %d is below %d.", r.Score, minScore)
 	default:
-		return fmt.Sprintf("%d of %d criteria failed.", failed, len(r.Criteria))
+		return strings.Join(failed, ", ") + " failed."
 	}
 }
 
@@ -246,27 +245,22 @@ func ByAgent(s Subject, ran []plan.CriterionResult, said plan.Review, rulings ma
 	return r
 }
 
-// failAll rejects a document that can't be used: every criterion fails, the first with all the evidence.
-func (s Subject) failAll(r *plan.Review, first, others string, findings []string) {
-	r.Verdict = plan.Rejected
-	evidence := first
-	for _, c := range s.Task.AcceptanceCriteria {
-		r.Criteria = append(r.Criteria, c.NewResult(r.Reviewer, plan.ResultFail, evidence))
-		evidence = others
-	}
+// refuse rejects a document that can't be used, so that its criteria can't be judged.
+func (s Subject) refuse(r *plan.Review, reason string, findings []string) {
+	r.Verdict, r.Reason = plan.Rejected, reason
+	r.Criteria = s.Task.Results(nil, r.Reviewer, nil)
 	for _, text := range findings {
 		r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: "HIGH", Text: text})
 	}
 }
 
 // OfAct is the built-in review of a document that acts on other tasks, such as verdicts. by is the name
-// of the review. Findings say why the document can't take effect, and fail every criterion. Without
+// of the review. Findings say why the document can't take effect. Without
 // findings the manual criteria pass: what a sound document says is the judge's own.
 func OfAct(s Subject, by string, ran []plan.CriterionResult, findings []string, now time.Time) plan.Review {
 	r := s.about(plan.Review{Reviewer: by}, now)
-	if text := strings.Join(findings, "\n"); len(findings) > 0 {
-		s.failAll(&r, text, text, findings)
-		r.Reason = "It can't take effect:\n" + text
+	if len(findings) > 0 {
+		s.refuse(&r, "It can't take effect.", findings)
 		return r
 	}
 	s.conclude(&r, s.Task.Results(ran, by, func(plan.Criterion) (result, evidence string) {
@@ -291,8 +285,7 @@ func Excuse(results []plan.CriterionResult, rejected []plan.TaskID, approves boo
 }
 
 // OfPlan is the built-in review of a plan, the deliverable of a planning task. A candidate that breaks hard rules has
-// findings instead of a plan, and fails every criterion: nothing else about it can be judged. The first one has them as
-// evidence; a maker need not read them once for each.
+// findings instead of a plan: nothing else about it can be judged.
 func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plandoc.Days, now time.Time) plan.Review {
 	r := s.about(plan.Review{Reviewer: plan.ReviewerPlan}, now)
 	if len(findings) > 0 {
@@ -300,8 +293,7 @@ func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plando
 		for i, f := range findings {
 			texts[i] = f.Error()
 		}
-		s.failAll(&r, findings.Error(), "not judged, as the plan breaks hard rules", texts)
-		r.Reason = "The plan breaks hard rules."
+		s.refuse(&r, "The plan breaks hard rules.", texts)
 		return r
 	}
 	judged := plandoc.ReviewPlan(candidate, days)

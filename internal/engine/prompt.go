@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -257,7 +258,32 @@ func (e *Engine) attemptPrompt(ctx context.Context, w *workDir) error {
 	if err != nil {
 		return err
 	}
-	return e.writePrompt(ctx, w, d, e.budget(e.agentOf(w.snap.Plan, w.task.Task)))
+	name := e.agentOf(w.snap.Plan, w.task.Task)
+	if err := e.writePrompt(ctx, w, d, e.budget(name)); err != nil {
+		return err
+	}
+	if knows, err := e.knows(ctx, w, name); err != nil || !knows {
+		return err
+	}
+	d.Again = true
+	p, err := prompt.Build(e.Templates, w.role, d, e.budget(name))
+	w.again = p.Text
+	return err
+}
+
+// knows reports whether an attempt goes on in the conversation that made the rejected version, with the same task and
+// inputs.
+func (e *Engine) knows(ctx context.Context, w *workDir, name string) (bool, error) {
+	t := w.task
+	if w.rejected == nil || w.rejected.SpecHash != t.SpecHash() || t.Decides != nil || t.Judges != nil {
+		return false, nil
+	}
+	thread, err := e.thread(ctx, w.snap, t, name)
+	if err != nil || thread == "" {
+		return false, err
+	}
+	made, err := export.ReadArtifact(ctx, e.Store, w.snap, t.TaskID, t.Active)
+	return made.Agent == name && made.Thread == thread && slices.Equal(made.Inputs, w.inputs), err
 }
 
 // takeRequirements turns what came with the top task from inputs into a part of the request, which it is for planners.
@@ -484,13 +510,31 @@ var resultMeans = map[contract.ResultType]string{
 	contract.Answer:      "Your answer:",
 }
 
+// withoutFiles is the example of an answer on one line, as an agent gives it that has written the files.
+func withoutFiles(example []byte) []byte {
+	var answer map[string]any
+	if err := json.Unmarshal(example, &answer); err != nil {
+		return example
+	}
+	delete(answer, "files")
+	short, err := json.Marshal(answer)
+	if err != nil {
+		return example
+	}
+	return append(short, '\n')
+}
+
 // contractText says which form an answer must have.
 func contractText(role contract.Role, writes bool) string {
 	var b strings.Builder
 	b.WriteString("Answer with one JSON object, and nothing before or after it. It has one of these forms:\n")
 	for _, result := range role.Results() {
 		means := cmp.Or(resultMeans[result], "It can't be done:")
-		fmt.Fprintf(&b, "\n%s\n\n```json\n%s```\n", means, contract.Example(role, result))
+		example := contract.Example(role, result)
+		if writes {
+			example = withoutFiles(example)
+		}
+		fmt.Fprintf(&b, "\n%s\n\n```json\n%s```\n", means, example)
 	}
 	if role == contract.RoleAction || role == contract.RoleCheck {
 		fmt.Fprintf(&b, "\nWith it you may leave notes for whoever works on this plan later: `\"notes\": "+
@@ -504,8 +548,7 @@ func contractText(role contract.Role, writes bool) string {
 	switch {
 	case role.Usual() != contract.Artifact:
 	case writes:
-		b.WriteString("\nFiles that you write to the directory for the deliverable need not be in `files`, which may " +
-			"then be left out.\n")
+		b.WriteString("\nThe deliverable is what you wrote.\n")
 	default:
 		b.WriteString("\nEvery file of the deliverable is in `files`, with its whole content; `encoding` is `base64` " +
 			"for what is no text.\n")

@@ -52,6 +52,7 @@ type workDir struct {
 	told      []prompt.Input   // the same, as a prompt shows it
 	rejected  *plan.Review     // the last review of the newest version, if it rejected
 	rejection []byte           // its REJECTED.md
+	again     string           // the prompt for who made that version and goes on, "" if the whole one is needed
 	dropped   []prompt.Dropped // what the prompt had no room for
 	checkout  bool             // work is a checkout of the repository
 	notice    func(string)     // tells who runs it what the work waits for
@@ -406,7 +407,7 @@ func (w *workDir) job(log io.Writer) agent.Job {
 	return agent.Job{
 		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: w.attempt, Version: t.Active + 1,
 		Dir: w.work, Out: w.out, Tmp: w.tmp, In: w.in, InCheckout: w.checkout,
-		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Repo: w.repo, Role: w.role,
+		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Again: w.again, Repo: w.repo, Role: w.role,
 		Access: agent.AccessOf(snap.Plan.Roles[w.as]), Timeout: time.Duration(limit) * time.Second,
 		Log: io.MultiWriter(log, &w.onlookers), Limits: snap.Plan.Limits(), Notice: w.notice,
 	}

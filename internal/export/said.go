@@ -238,7 +238,7 @@ func reasons(r plan.Review) string {
 	for _, c := range r.Criteria {
 		if r.Verdict == plan.Rejected && c.Result == plan.ResultFail {
 			all = append(all, fmt.Sprintf("[%s] %s", c.ID, c.Evidence))
-			made = append(made, fmt.Sprintf("Make %s hold: %s", c.ID, c.Statement))
+			made = append(made, c.Demand())
 		}
 	}
 	if len(made) == 0 && r.Reason != "" {

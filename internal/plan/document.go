@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -91,6 +93,15 @@ type CriterionResult struct {
 func (c Criterion) NewResult(by, result, evidence string) CriterionResult {
 	return CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: result,
 		Evidence: evidence, By: by}
+}
+
+// Demand asks for a criterion that failed to hold: first what was seen, from the first line of a command's output.
+func (c CriterionResult) Demand() string {
+	demand := fmt.Sprintf("Make %s hold: %s", c.ID, c.Statement)
+	if first, _, _ := strings.Cut(strings.TrimSpace(c.Evidence), "\n"); c.ExitCode != nil && first != "" {
+		return fmt.Sprintf("%.200s. %s", strings.TrimSuffix(first, "."), demand)
+	}
+	return demand
 }
 
 // Results are those of the task's criteria, in its order: what the engine ran, else what somebody rules of a criterion

@@ -19,6 +19,7 @@ type Data struct {
 	Root     []RootCriterion
 	Task     Task       // the prompt's subject; of a review, the task under review; of a split, the leaf
 	Attempt  int        // number of the attempt, from 1
+	Again    bool       // it goes on in the conversation that has made the rejected version, and knows the task
 	Inputs   []Input    // approved versions and files handed in
 	Rejected *Rejection // the last rejection of what the role makes or reviews; nil if there is none
 	Failed   *Attempt   // the last attempt at this version, if it left nothing to review
