@@ -314,7 +314,7 @@ func (e *Engine) deliverChange(ctx context.Context, h *hold, w *workDir, res age
 	case err != nil:
 		return err
 	}
-	return e.recordVersion(ctx, h, w, batch, tree, files, res, nil)
+	return e.recordVersion(ctx, h, w, batch, tree, files, res)
 }
 
 // submittedChange computes the change that a person hands in: what a commit's tree is beside what it began with.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"gitwf/internal/export"
@@ -477,15 +476,11 @@ func (l *landing) record(ctx context.Context) error {
 			docs = append(docs, doc)
 		}
 	}
-	// The store records all that wait with one flush.
-	errs := make([]error, len(docs))
-	var wg sync.WaitGroup
-	for i, doc := range docs {
-		wg.Go(func() {
-			_, errs[i] = l.engine.append(ctx, l.snap.ID, plan.Land{Landing: doc, Author: l.options.Person}, nil, nil)
-		})
+	var errs []error
+	for _, doc := range docs {
+		_, err := l.engine.append(ctx, l.snap.ID, plan.Land{Landing: doc, Author: l.options.Person}, nil, nil)
+		errs = append(errs, err)
 	}
-	wg.Wait()
 	return errors.Join(errs...)
 }
 

@@ -19,16 +19,8 @@ import (
 // review runs the criteria of a task's newest version and records the outcome: a verdict if the engine can judge alone,
 // else what it saw, for the person who has the last word. It locks the version when the review begins.
 func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	return e.reviewWith(ctx, id, t, func(h *hold) (check.Subject, []plan.CriterionResult, error) {
-		return e.Examine(h.work, h.snap, h.state, h.task.TaskID, h.task.Active)
-	})
-}
-
-// reviewWith is review with another way to come to the results.
-func (e *Engine) reviewWith(ctx context.Context, id plan.ID, t *plan.TaskState,
-	examine func(*hold) (check.Subject, []plan.CriterionResult, error)) error {
 	return e.reviewLocked(ctx, id, t, plan.StepRunChecks, plan.ReviewerChecks, func(h *hold) error {
-		subject, results, err := examine(h)
+		subject, results, err := e.Examine(h.work, h.snap, h.state, t.TaskID, h.task.Active)
 		if err != nil && h.work.Err() != nil {
 			return e.broken(ctx, h)
 		}

@@ -149,7 +149,7 @@ func (u *refUpdater) warm() {
 // if they no longer can be. Otherwise the cause was passing (a lock, a gc that deleted the objects, packed-refs
 // replaced too quickly for git to notice), and moveRefs retries: a few times, more often while a gc deletes objects,
 // and on a lock file until it can tell that a killed git left it.
-func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, changes []refChange,
+func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes []refChange,
 	look func(context.Context) (bool, error)) error {
 	const tries, mostLosses = 6, 200
 	ctx = context.WithoutCancel(ctx) // we must learn whether it happened
@@ -173,13 +173,9 @@ func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, c
 			return err
 		}
 		// Do this last before the retry: it leaves a gc the least time to interfere.
-		lost := false
-		for _, b := range batches {
-			some, restoreErr := b.restore(ctx)
-			if restoreErr != nil {
-				return errors.Join(err, restoreErr)
-			}
-			lost = lost || some
+		lost, restoreErr := b.restore(ctx)
+		if restoreErr != nil {
+			return errors.Join(err, restoreErr)
 		}
 		if lost && losses < mostLosses {
 			losses++

@@ -364,18 +364,10 @@ func (s *Store) readKnown(ctx context.Context, id plan.ID, c commitInfo) (*known
 	if err != nil {
 		return nil, err
 	}
-	s.remember(id, next)
-	return next, nil
-}
-
-// remember keeps what is known of a plan, if anything.
-func (s *Store) remember(id plan.ID, k *known) {
-	if k == nil {
-		return
-	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.plans[id] = k
+	s.plans[id] = next
+	s.mu.Unlock()
+	return next, nil
 }
 
 func (s *Store) readChanges(ctx context.Context, id plan.ID, k *known, c commitInfo) (*known, error) {
