@@ -94,7 +94,7 @@ func (e *env) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried,
 	}
 	defer os.RemoveAll(dir)
 	job := agent.Job{
-		Task: &plan.Task{TaskID: "TEST-1", Title: "Answer"}, PlanID: "WFS-test", Attempt: 1, Version: 1,
+		Task: &plan.Task{TaskID: "TEST-1", Title: "Answer"}, PlanID: "WFS-test", Attempt: 1,
 		Role: contract.RoleCheck,
 		Dir:  filepath.Join(dir, "work"), Out: filepath.Join(dir, "out"), In: filepath.Join(dir, "in"),
 		Prompt: filepath.Join(dir, "prompt.md"),

@@ -51,7 +51,6 @@ const (
 // Request is one question.
 type Request struct {
 	Prompt    string
-	System    string    // precedes the prompt
 	Refused   []Refusal // unusable replies to Prompt, oldest first
 	Session   string    // Reply.Session to continue, of the last refused reply if any; "" starts a new one
 	SessionOf string    // Reply.Agent of that reply, so that no other agent of a chain gets the session
@@ -108,9 +107,8 @@ type Reply struct {
 	Usage     Usage
 	ExitCode  int           // of a command
 	Duration  time.Duration // including retries and pauses
-	Tries     int
-	Skipped   []string // why other agents of a chain did not answer, one line each
-	LogTail   string   // the end of what a command printed besides its reply, fit to be shown
+	Skipped   []string      // why other agents of a chain did not answer, one line each
+	LogTail   string        // the end of what a command printed besides its reply, fit to be shown
 }
 
 // Usage is what a reply cost, as far as the agent reports it. Known is false if it reports nothing.
@@ -119,7 +117,6 @@ type Usage struct {
 	OutputTokens int64
 	CachedTokens int64 // input tokens from a cache
 	CostUSD      float64
-	CostKnown    bool
 	Known        bool
 	Session      bool // the numbers cover the whole session so far, not only this reply
 }
@@ -248,9 +245,6 @@ func (r Request) text() string {
 		if r.Session == "" {
 			text = r.Prompt + "\n" + text
 		}
-	}
-	if r.System != "" {
-		text = r.System + "\n\n" + text
 	}
 	return text
 }

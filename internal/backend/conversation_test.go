@@ -10,7 +10,6 @@ func TestWhatACommandReads(t *testing.T) {
 		want string
 	}{
 		{"a question", Request{Prompt: "count"}, "count"},
-		{"with a system prompt", Request{System: "be brief", Prompt: "count"}, "be brief\n\ncount"},
 		{"in a session of an earlier task", Request{Prompt: "count", Session: "s"}, "count"},
 		{"told what was wrong, in the session", Request{Prompt: "count", Session: "s", Refused: refused}, "no, not two"},
 		{"told what was wrong, without one", Request{Prompt: "count", Refused: refused}, "count\nno, not two"},

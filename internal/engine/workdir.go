@@ -404,7 +404,7 @@ func (w *workDir) job(log io.Writer) agent.Job {
 	snap, t := w.snap, w.task
 	limit := cmp.Or(t.TimeoutSeconds, snap.Plan.Limits().TimeoutSeconds)
 	return agent.Job{
-		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: w.attempt, Version: t.Active + 1,
+		Task: t.Task, PlanID: snap.ID, Attempt: w.attempt,
 		Dir: w.work, Out: w.out, Tmp: w.tmp, In: w.in, InCheckout: w.checkout,
 		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Repo: w.repo, Role: w.role,
 		Access: agent.AccessOf(snap.Plan.Roles[w.as]), Timeout: time.Duration(limit) * time.Second,
