@@ -109,17 +109,8 @@ func (e *Engine) makeVersion(ctx context.Context, h *hold, w *workDir, worker ag
 		return err
 	}
 	res, err := worker.Run(h.work, job)
-	done := err == nil && (res.Kind == agent.Artifact || res.Kind == agent.NeedsInput)
-	if h.work.Err() != nil && !done {
-		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt. Record what was
-		// finished just before, if the claim is still ours.
-		return e.broken(ctx, h)
-	}
-	if err != nil && res.Message == "" {
-		res = agent.Result{Kind: agent.Error, Message: err.Error()}
-	}
-	if down := outageOf(name, res); down != nil {
-		return down
+	if over, err := e.withoutReply(ctx, h, name, "", res, err); over {
+		return err
 	}
 	if t.Planning() {
 		if err := nameCandidate(w.out, t.DeliverableSpec.Filename); err != nil {
@@ -127,12 +118,10 @@ func (e *Engine) makeVersion(ctx context.Context, h *hold, w *workDir, worker ag
 		}
 	}
 	switch {
-	case res.Kind == agent.NeedsInput && len(res.Needs) > 0:
+	case res.Kind == agent.NeedsInput:
 		return e.needs(ctx, h, res)
-	case res.Kind == agent.Artifact && w.change != nil:
+	case w.change != nil:
 		return e.deliverChange(ctx, h, w, res)
-	case res.Kind != agent.Artifact:
-		return e.fail(ctx, h, res)
 	}
 	var refused *agent.CollectError
 	files, err := agent.Collect(w.out, t.DeliverableSpec, h.snap.Plan.Limits())

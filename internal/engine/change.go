@@ -456,7 +456,7 @@ const startSubject = "What the task begins with"
 
 // outside lists what a version changes outside of the paths that its task declares.
 func (e *Engine) outside(ctx context.Context, t *plan.Task, a plan.Artifact) ([]string, error) {
-	entries, err := e.Store.ListTree(ctx, a.Tree, "")
+	entries, err := e.Store.ListTree(ctx, a.Tree)
 	if err != nil {
 		return nil, err
 	}

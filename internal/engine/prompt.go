@@ -92,19 +92,12 @@ func (e *Engine) reviewPrompt(ctx context.Context, w *workDir) error {
 	if err != nil {
 		return err
 	}
-	ev := evidence{subject: subject}
-	for _, k := range snap.Records.Of(t.TaskID).Checks {
-		if k.Version != t.Active {
-			continue
-		}
-		recorded, err := e.documents(ctx, snap, t.TaskID).Check(k)
-		if err != nil {
-			return err
-		}
-		ev.ran = recorded.Criteria
+	checked, err := e.lastChecked(ctx, snap, t)
+	if err != nil {
+		return err
 	}
 	who, _ := e.reviewingAgent(snap.State(), t)
-	d, err := e.reviewData(ctx, w, ev, who)
+	d, err := e.reviewData(ctx, w, evidence{subject: subject, ran: checked.Criteria}, who)
 	if err != nil {
 		return err
 	}

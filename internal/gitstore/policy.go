@@ -99,7 +99,7 @@ func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error
 			return nil, err
 		}
 	}
-	entries, err := s.ListTree(ctx, commit, "")
+	entries, err := s.ListTree(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
