@@ -54,7 +54,7 @@ const (
 func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	name := c.Args().First()
 	set := e.agentSet(c, store)
-	judge, err := set.Judge(name, nil)
+	judge, err := set.Model(name, nil)
 	var unknown *agent.UnknownError
 	switch {
 	case errors.As(err, &unknown) && (name == agent.NameExec || name == agent.NameManual):
@@ -87,7 +87,7 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 }
 
 // tryAgent makes the round trip in a scratch directory.
-func (e *env) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried, err error) {
+func (e *env) tryAgent(c *cli.Context, judge *agent.Model, name string) (t tried, err error) {
 	dir, err := process.Scratch()
 	if err != nil {
 		return t, err

@@ -157,7 +157,7 @@ func (e *Engine) consult(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	if w.role.Usual() == contract.Review {
 		may = e.mayReview(snap.State(), t, who)
 	}
-	judge, err := e.Agents.Judge(who.agent, may)
+	judge, err := e.Agents.Model(who.agent, may)
 	if err != nil {
 		return reply, res, err
 	}

@@ -3,8 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -506,7 +504,5 @@ func (e *Engine) patch(ctx context.Context, a plan.Artifact, dir string) ([]plan
 		return nil, err
 	}
 	const name = "change.patch"
-	sum := sha256.Sum256(out)
-	return []plan.FileInfo{{Path: name, Mode: "100644", Size: int64(len(out)), SHA256: hex.EncodeToString(sum[:])}},
-		os.WriteFile(filepath.Join(dir, name), out, 0o666)
+	return []plan.FileInfo{{Path: name, Mode: "100644", Size: int64(len(out)), SHA256: lineHash(string(out))}}, os.WriteFile(filepath.Join(dir, name), out, 0o666)
 }

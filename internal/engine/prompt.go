@@ -33,13 +33,9 @@ func (e *Engine) writePrompt(ctx context.Context, w *workDir, d prompt.Data, bud
 	return os.WriteFile(w.prompt, []byte(p.Text), 0o666)
 }
 
-// Prompt is what an agent would be told about a task: its maker or, if a version awaits review, its reviewer.
-func (e *Engine) Prompt(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID) (prompt.Prompt, error) {
-	return e.promptFor(ctx, snap, id, "")
-}
-
-// promptFor is Prompt; with a command, for an agent that hands in its files with it.
-func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, handIn string) (prompt.Prompt,
+// Prompt is what an agent would be told about a task: its maker or, if a version awaits review, its reviewer. With a
+// command it is for an agent that hands in its files with that.
+func (e *Engine) Prompt(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, handIn string) (prompt.Prompt,
 	error) {
 	s := snap.State()
 	t := s.Subject(id)

@@ -277,10 +277,12 @@ func (e *Engine) input(ctx context.Context, w *workDir, have plan.Input) (agent.
 		}
 		in.Files = append(in.Files, file)
 	}
-	if w.role == contract.RoleAction {
-		if in.Summary, err = e.summary(ctx, snap, t, plan.VersionNumber(a.ArtifactID)); err != nil {
+	if w.role == contract.RoleAction { // the same text as in .summaries/
+		s, err := export.Summarize(ctx, e.Store, snap, t.TaskID, in.Version)
+		if err != nil {
 			return agent.Input{}, err
 		}
+		in.Summary = s.Text(t, snap.State().Dependents(t.TaskID))
 		w.told[len(w.told)-1].Summary = prompt.Text(in.Summary)
 	}
 	return in, nil
