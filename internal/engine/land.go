@@ -64,10 +64,9 @@ func (e *Engine) Land(ctx context.Context, id plan.ID, o LandOptions) (Landed, e
 		if !errors.Is(err, gitstore.ErrBranchMoved) || round == mostRounds {
 			return l.Landed, err
 		}
-		select { // two that race must not do it in step
-		case <-time.After(time.Duration(rand.IntN(round*50)) * time.Millisecond):
-		case <-ctx.Done():
-			return l.Landed, ctx.Err()
+		// Two that race must not do it in step.
+		if err := gitstore.Pause(ctx, time.Duration(rand.IntN(round*50))*time.Millisecond); err != nil {
+			return l.Landed, err
 		}
 	}
 }

@@ -70,7 +70,8 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 	return a.appended(ctx)
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+// Pause waits for a time, or until the context ends, which is an error.
+func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
 		return nil
@@ -145,7 +146,7 @@ func (a *appending) run(ctx context.Context) (err error) {
 			return err
 		}
 		a.again = true
-		if err := pause(ctx, time.Duration(1+rand.IntN(20))*time.Millisecond); err != nil {
+		if err := Pause(ctx, time.Duration(1+rand.IntN(20))*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -287,7 +288,7 @@ func (s *Store) awaitGC(ctx context.Context, b *Batch) error {
 		if time.Since(begin) > longest {
 			s.gcAwaited.Store(gc)
 		}
-		if err := pause(ctx, interval); err != nil {
+		if err := Pause(ctx, interval); err != nil {
 			return err
 		}
 	}

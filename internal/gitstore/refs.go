@@ -1,7 +1,6 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -169,7 +168,7 @@ func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes [
 		} else if try == tries {
 			return err
 		}
-		if err := pause(ctx, time.Duration((1+try)*(1+rand.IntN(20)))*time.Millisecond); err != nil {
+		if err := Pause(ctx, time.Duration((1+try)*(1+rand.IntN(20)))*time.Millisecond); err != nil {
 			return err
 		}
 		// Do this last before the retry: it leaves a gc the least time to interfere.
@@ -221,18 +220,12 @@ func (s *Store) Plans(ctx context.Context) ([]PlanRef, error) {
 // noneBelow reports whether no ref is directly below a prefix, if that can be told without starting a git. Like git, it
 // looks into packed-refs after the refs' own files: a ref that is packed meanwhile is in one of the two.
 func (s *Store) noneBelow(prefix string) bool {
-	const mostPacked = 1 << 20 // git searches a larger file faster than we read it
 	files, err := os.ReadDir(filepath.Join(s.commonDir, filepath.FromSlash(prefix)))
-	if len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) ||
-		lstat(filepath.Join(s.commonDir, "reftable")) != nil {
+	if len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	name := filepath.Join(s.commonDir, "packed-refs")
-	if st := lstat(name); st != nil && st.Size() > mostPacked {
-		return false
-	}
-	packed, err := os.ReadFile(name)
-	return err == nil && !bytes.Contains(packed, []byte(" "+prefix+"/")) || errors.Is(err, fs.ErrNotExist)
+	has, known := s.inPackedRefs(" " + prefix + "/")
+	return known && !has
 }
 
 // Active returns this worktree's active plan: where none was chosen, the only one that there is beside registers,
@@ -327,7 +320,7 @@ func (s *Store) writePointer(ctx context.Context, name string, args ...string) (
 		} else if try == tries {
 			return err
 		}
-		if err := pause(ctx, interval); err != nil {
+		if err := Pause(ctx, interval); err != nil {
 			return err
 		}
 	}
