@@ -43,14 +43,7 @@ func (m *Model) Run(ctx context.Context, job Job) (Result, error) {
 	res.Summary = reply.Summary
 	switch reply.Type {
 	case contract.NeedsInput:
-		res.Kind = NeedsInput
-		for _, n := range reply.Needs {
-			res.Needs = append(res.Needs, plan.Question{
-				Name: n.Name, Question: n.Question, Kind: n.Kind, Options: n.Options,
-				RecommendedOptionID: n.RecommendedOptionID, To: n.To,
-			})
-		}
-		res.Message = reply.Needs[0].Question
+		res.Kind, res.Needs, res.Message = NeedsInput, reply.Needs, reply.Needs[0].Question
 	case contract.Noop:
 		res.Kind, res.Message = Noop, "said that there is nothing to do: "+reply.Summary
 	case contract.Error:
@@ -91,8 +84,8 @@ func strays(job Job) (names []string) {
 }
 
 // Judge asks for what want describes, in a role that makes no deliverable, and, a few times, tells the agent what was
-// wrong with a reply that breaks the contract. It uses nothing of such a reply. Who judges writes nothing, and is offered
-// only what reads. A Result of kind ARTIFACT means that there is a reply; otherwise it says why not, like that of Run.
+// wrong with a reply that breaks the contract. It uses nothing of such a reply. Who judges writes nothing, and is
+// offered only what reads. A Result of kind ARTIFACT means that there is a reply; else it says why not, as Run does.
 func (m *Model) Judge(ctx context.Context, job Job, want contract.Want) (contract.Reply, Result, error) {
 	return m.ask(ctx, job, max(job.Access, backend.MayRead), want,
 		func(contract.Reply) *contract.Violation { return nil })

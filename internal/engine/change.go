@@ -504,5 +504,6 @@ func (e *Engine) patch(ctx context.Context, a plan.Artifact, dir string) ([]plan
 		return nil, err
 	}
 	const name = "change.patch"
-	return []plan.FileInfo{{Path: name, Mode: "100644", Size: int64(len(out)), SHA256: lineHash(string(out))}}, os.WriteFile(filepath.Join(dir, name), out, 0o666)
+	file := plan.FileInfo{Path: name, Mode: "100644", Size: int64(len(out)), SHA256: lineHash(string(out))}
+	return []plan.FileInfo{file}, os.WriteFile(filepath.Join(dir, name), out, 0o666)
 }

@@ -273,7 +273,8 @@ func (s *Store) KeepRef(ctx context.Context, id plan.ID, task plan.TaskID, versi
 	if err != nil || old == commit {
 		return err
 	}
-	return s.moveRefs(ctx, s.leases, s.NewBatch(), []refChange{{ref, old, commit}}, func(ctx context.Context) (bool, error) {
+	change := []refChange{{ref, old, commit}}
+	return s.moveRefs(ctx, s.leases, s.NewBatch(), change, func(ctx context.Context) (bool, error) {
 		now, err := s.Ref(ctx, ref)
 		return now == commit, err
 	})

@@ -191,7 +191,8 @@ func (r *runner) try(ctx context.Context, res *Result) error {
 			failed = r.look(work, c, &all)
 		}
 		if failed == nil && work.Err() != nil || errors.Is(failed, context.DeadlineExceeded) {
-			failed = fmt.Errorf("stopped because it still ran after %s (timeout_seconds of the step sets the limit)", limit)
+			failed = fmt.Errorf("stopped because it still ran after %s (timeout_seconds of the step sets the limit)",
+				limit)
 		}
 		if failed != nil {
 			break
