@@ -54,7 +54,7 @@ const (
 func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	name := c.Args().First()
 	set := e.agentSet(c, store)
-	judge, err := set.Judge(name, nil)
+	judge, err := set.Model(name, nil)
 	var unknown *agent.UnknownError
 	switch {
 	case errors.As(err, &unknown) && (name == agent.NameExec || name == agent.NameManual):
@@ -87,14 +87,14 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 }
 
 // tryAgent makes the round trip in a scratch directory.
-func (e *env) tryAgent(c *cli.Context, judge agent.Judge, name string) (t tried, err error) {
+func (e *env) tryAgent(c *cli.Context, judge *agent.Model, name string) (t tried, err error) {
 	dir, err := process.Scratch()
 	if err != nil {
 		return t, err
 	}
 	defer os.RemoveAll(dir)
 	job := agent.Job{
-		Task: &plan.Task{TaskID: "TEST-1", Title: "Answer"}, PlanID: "WFS-test", Attempt: 1, Version: 1,
+		Task: &plan.Task{TaskID: "TEST-1", Title: "Answer"}, PlanID: "WFS-test", Attempt: 1,
 		Role: contract.RoleCheck,
 		Dir:  filepath.Join(dir, "work"), Out: filepath.Join(dir, "out"), In: filepath.Join(dir, "in"),
 		Prompt: filepath.Join(dir, "prompt.md"),

@@ -36,7 +36,7 @@ func (st style) versionText(ctx context.Context, store *gitstore.Store, snap *gi
 		return st.diffText(ctx, store, snap, t)
 	}
 	v, _ := snap.Records.Of(t.TaskID).Version(t.Active)
-	files, err := store.ListTree(ctx, v.Files, "")
+	files, err := store.ListTree(ctx, v.Files)
 	if err != nil {
 		return "", err
 	}

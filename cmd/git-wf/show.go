@@ -108,7 +108,7 @@ func makerOf(t *plan.Task) string {
 }
 
 func (e *env) prompt(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	p, err := eng.Prompt(c.Context, snap, t.TaskID)
+	p, err := eng.Prompt(c.Context, snap, t.TaskID, "")
 	if err != nil {
 		return err
 	}

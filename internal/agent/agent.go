@@ -20,9 +20,7 @@ import (
 type Job struct {
 	Task    *plan.Task
 	PlanID  plan.ID
-	TopTask string // the user's request, verbatim
-	Attempt int    // 1 for the first
-	Version int    // of the deliverable that this attempt would make
+	Attempt int // 1 for the first
 
 	// where the agent works: an empty scratch directory or, with InCheckout, a checkout of the repository
 	Dir      string

@@ -22,7 +22,7 @@ func newJob(t *testing.T, line string) Job {
 	base := t.TempDir()
 	job := Job{
 		Task:   &plan.Task{TaskID: "IMPL-1", NodeType: plan.Action, Run: line},
-		PlanID: "WFS-shop", Attempt: 2, Version: 3, Role: contract.RoleAction,
+		PlanID: "WFS-shop", Attempt: 2, Role: contract.RoleAction,
 		Dir: filepath.Join(base, "scratch"), Out: filepath.Join(base, "out"), In: filepath.Join(base, "in"),
 		Context: filepath.Join(base, "context.json"), Prompt: filepath.Join(base, "prompt.md"),
 		Repo:    filepath.Join(base, "repo"),

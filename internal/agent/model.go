@@ -18,15 +18,15 @@ import (
 	"gitwf/internal/plan"
 )
 
-// model is an agent that takes instructions in words and answers under the contract.
-type model struct {
+// Model is an agent that takes instructions in words and answers under the contract.
+type Model struct {
 	name    string
 	backend backend.Backend
 	writes  bool // it can write to Job.Out itself
 }
 
 // Run has the agent make a deliverable.
-func (m *model) Run(ctx context.Context, job Job) (Result, error) {
+func (m *Model) Run(ctx context.Context, job Job) (Result, error) {
 	want := contract.Want{Role: job.Role, FilesElsewhere: m.writes && job.Access == backend.MayWrite,
 		Limits: job.Limits, Advisers: job.Task.Advisers()}
 	told := false
@@ -43,14 +43,7 @@ func (m *model) Run(ctx context.Context, job Job) (Result, error) {
 	res.Summary = reply.Summary
 	switch reply.Type {
 	case contract.NeedsInput:
-		res.Kind = NeedsInput
-		for _, n := range reply.Needs {
-			res.Needs = append(res.Needs, plan.Question{
-				Name: n.Name, Question: n.Question, Kind: n.Kind, Options: n.Options,
-				RecommendedOptionID: n.RecommendedOptionID, To: n.To,
-			})
-		}
-		res.Message = reply.Needs[0].Question
+		res.Kind, res.Needs, res.Message = NeedsInput, reply.Needs, reply.Needs[0].Question
 	case contract.Noop:
 		res.Kind, res.Message = Noop, "said that there is nothing to do: "+reply.Summary
 	case contract.Error:
@@ -90,15 +83,16 @@ func strays(job Job) (names []string) {
 	return names
 }
 
-// Judge asks and, a few times, tells the agent what was wrong with a reply that breaks the contract. It uses nothing of
-// such a reply. Who judges writes nothing, and is offered only what reads.
-func (m *model) Judge(ctx context.Context, job Job, want contract.Want) (contract.Reply, Result, error) {
+// Judge asks for what want describes, in a role that makes no deliverable, and, a few times, tells the agent what was
+// wrong with a reply that breaks the contract. It uses nothing of such a reply. Who judges writes nothing, and is
+// offered only what reads. A Result of kind ARTIFACT means that there is a reply; else it says why not, as Run does.
+func (m *Model) Judge(ctx context.Context, job Job, want contract.Want) (contract.Reply, Result, error) {
 	return m.ask(ctx, job, max(job.Access, backend.MayRead), want,
 		func(contract.Reply) *contract.Violation { return nil })
 }
 
 // ask is Judge with what the agent may do, and with one more rule for replies.
-func (m *model) ask(ctx context.Context, job Job, access Access, want contract.Want,
+func (m *Model) ask(ctx context.Context, job Job, access Access, want contract.Want,
 	rule func(contract.Reply) *contract.Violation) (contract.Reply, Result, error) {
 	text, err := os.ReadFile(job.Prompt)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestAccess(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := &asked{}
-	m := &model{name: "a", backend: a, writes: true}
+	m := &Model{name: "a", backend: a, writes: true}
 	for _, access := range []Access{backend.MayWrite, backend.MayRead, backend.MayAnswer} {
 		job := Job{Task: &plan.Task{TaskID: "IMPL-1"}, Prompt: prompt, Out: "/out", In: "/in", Repo: "/repo", Access: access,
 			Role: contract.RoleAction}

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"sync"
 
 	"gitwf/internal/backend"
-	"gitwf/internal/contract"
 	"gitwf/internal/plan"
 )
 
@@ -97,13 +95,6 @@ func (s *Settings) SetRole(key, name string) {
 		}
 		s.Roles[role] = name
 	}
-}
-
-// Judge answers in the roles that make no deliverable.
-type Judge interface {
-	// Judge asks for what want describes. A Result of kind ARTIFACT means that there is a reply; otherwise it says why
-	// not, like that of Agent.Run.
-	Judge(ctx context.Context, job Job, want contract.Want) (contract.Reply, Result, error)
 }
 
 // builtIn are the names that belong to no configuration.
@@ -203,17 +194,7 @@ func (s *Set) Lookup(name string) (Agent, error) {
 	case NameManual, nameWorkflow: // whose tasks the engine does itself
 		return nil, ErrManual
 	}
-	return s.model(name, nil)
-}
-
-// Judge finds an agent that can review and estimate; only those that the user has set up can. It asks only the
-// fallbacks that may allows; a nil function allows all.
-func (s *Set) Judge(name string, may func(fallback string) bool) (Judge, error) {
-	m, err := s.model(name, may)
-	if err != nil {
-		return nil, err // and not an interface that holds nil
-	}
-	return m, nil
+	return s.Model(name, nil)
 }
 
 // Usable says why the agent can't be asked here, as far as it can tell at once; nil if it can.
@@ -221,7 +202,7 @@ func (s *Set) Usable(name string) error {
 	if isBuiltIn(name) {
 		return nil
 	}
-	m, err := s.model(name, nil)
+	m, err := s.Model(name, nil)
 	if err != nil {
 		return err
 	}
@@ -237,7 +218,7 @@ func (s *Set) Missing(name string, may func(fallback string) bool) error {
 	defer s.mu.Unlock()
 	why, known := s.missing[chain]
 	if !known {
-		if m, err := s.model(name, may); err == nil {
+		if m, err := s.Model(name, may); err == nil {
 			why = m.backend.Missing()
 		}
 		s.missing[chain] = why
@@ -245,7 +226,9 @@ func (s *Set) Missing(name string, may func(fallback string) bool) error {
 	return why
 }
 
-func (s *Set) model(name string, may func(fallback string) bool) (*model, error) {
+// Model finds an agent that can review and estimate, too; only those that the user has set up can. It asks only the
+// fallbacks that may allows; a nil function allows all.
+func (s *Set) Model(name string, may func(fallback string) bool) (*Model, error) {
 	if _, err := s.load(); err != nil {
 		return nil, err
 	}
@@ -256,5 +239,5 @@ func (s *Set) model(name string, may func(fallback string) bool) (*model, error)
 	if err != nil {
 		return nil, err
 	}
-	return &model{name: name, backend: b, writes: s.WritesFiles(name)}, nil
+	return &Model{name: name, backend: b, writes: s.WritesFiles(name)}, nil
 }

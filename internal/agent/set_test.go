@@ -38,7 +38,7 @@ func TestLookup(t *testing.T) {
 		err.Error() != `unknown agent "robot\n"; known are exec, manual, bot, claude, codex, gemini, opencode` {
 		t.Errorf("robot: %v", err)
 	}
-	if j, err := set.Judge("exec", nil); err == nil {
+	if j, err := set.Model("exec", nil); err == nil {
 		t.Errorf("exec judges: %v", j)
 	}
 }

@@ -98,7 +98,7 @@ func (a *auditor) auditAll() error {
 		a.report("unreadable", planFile, a.goBackTo(planFile), "%v", err)
 		return nil
 	}
-	entries, err := a.store.ListTree(a.ctx, snap.Commit, "")
+	entries, err := a.store.ListTree(a.ctx, snap.Commit)
 	if err != nil {
 		return fmt.Errorf("list the tree of %s: %w", a.id, err)
 	}

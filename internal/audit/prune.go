@@ -101,7 +101,7 @@ func (a *auditor) checkPruneTree(root plan.OID, doc plan.PruneDocument, place st
 	if err != nil {
 		return err
 	}
-	want, err := a.store.PruneTree(a.ctx, doc)
+	want, err := a.store.PruneTree(a.ctx, a.store.NewBatch(), doc)
 	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
 		return errors.Join(err, a.ctx.Err())
 	}

@@ -53,7 +53,6 @@ const (
 type Request struct {
 	Prompt    string
 	Again     string    // what of it is new to Session, "" for all of it
-	System    string    // precedes the prompt
 	Refused   []Refusal // unusable replies to Prompt, oldest first
 	Session   string    // Reply.Session to continue, of the last refused reply if any; "" starts a new one
 	SessionOf string    // Reply.Agent of that reply, so that no other agent of a chain gets the session
@@ -110,9 +109,8 @@ type Reply struct {
 	Usage     Usage
 	ExitCode  int           // of a command
 	Duration  time.Duration // including retries and pauses
-	Tries     int
-	Skipped   []string // why other agents of a chain did not answer, one line each
-	LogTail   string   // the end of what a command printed besides its reply, fit to be shown
+	Skipped   []string      // why other agents of a chain did not answer, one line each
+	LogTail   string        // the end of what a command printed besides its reply, fit to be shown
 }
 
 // Usage is what a reply cost, as far as the agent reports it. Known is false if it reports nothing.
@@ -121,7 +119,6 @@ type Usage struct {
 	OutputTokens int64
 	CachedTokens int64 // input tokens from a cache
 	CostUSD      float64
-	CostKnown    bool
 	Known        bool
 	Session      bool // the numbers cover the whole session so far, not only this reply
 }
@@ -253,9 +250,6 @@ func (r Request) text() string {
 		if r.Session == "" {
 			text = r.Prompt + "\n" + text
 		}
-	}
-	if r.System != "" {
-		text = r.System + "\n\n" + text
 	}
 	return text
 }

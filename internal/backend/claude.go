@@ -128,7 +128,7 @@ func (res claudeResult) reply() (Reply, error) {
 			Text: text, Session: res.SessionID, Model: res.model(), Truncated: res.StopReason == "max_tokens",
 			Usage: Usage{
 				InputTokens: u.Input + u.CacheCreation + u.CacheRead, CachedTokens: u.CacheRead, OutputTokens: u.Output,
-				CostUSD: res.CostUSD, CostKnown: true, Known: true,
+				CostUSD: res.CostUSD, Known: true,
 			},
 		}, nil
 	}

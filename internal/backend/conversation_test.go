@@ -10,7 +10,6 @@ func TestWhatACommandReads(t *testing.T) {
 		want string
 	}{
 		{"a question", Request{Prompt: "count"}, "count"},
-		{"with a system prompt", Request{System: "be brief", Prompt: "count"}, "be brief\n\ncount"},
 		{"in a session of an earlier task", Request{Prompt: "count", Session: "s"}, "count"},
 		{"that its session knows", Request{Prompt: "count", Again: "again", Session: "s"}, "again"},
 		{"that its lost session knew", Request{Prompt: "count", Again: "again"}, "count"},

@@ -39,14 +39,8 @@ type chatAnswer struct {
 
 func (o openAI) ask(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
 	question := chatRequest{Model: o.cfg.Model}
-	add := func(role, text string) {
-		question.Messages = append(question.Messages, chatMessage{Role: role, Content: text})
-	}
-	if r.System != "" {
-		add("system", r.System)
-	}
 	for _, t := range r.turns() {
-		add(t.role(), t.text)
+		question.Messages = append(question.Messages, chatMessage{Role: t.role(), Content: t.text})
 	}
 	header := http.Header{}
 	if o.key != "" {
@@ -100,7 +94,6 @@ type anthropic struct{ service }
 type messagesRequest struct {
 	Model     string        `json:"model"`
 	MaxTokens int64         `json:"max_tokens"`
-	System    []textBlock   `json:"system,omitempty"`
 	Messages  []messageTurn `json:"messages"`
 }
 
@@ -120,9 +113,6 @@ func (a anthropic) ask(ctx context.Context, r Request, deadline time.Time) (Repl
 	// The vendor wants a limit, and streams what may take longer than ten minutes: this takes less.
 	const mostTokens = 16000
 	question := messagesRequest{Model: a.cfg.Model, MaxTokens: mostTokens}
-	if r.System != "" {
-		question.System = textBlocks(r.System)
-	}
 	for _, t := range r.turns() {
 		question.Messages = append(question.Messages, messageTurn{Role: t.role(), Content: textBlocks(t.text)})
 	}

@@ -139,7 +139,6 @@ func (opencode) read(out output) (Reply, error) {
 			failure = e.failure()
 		}
 	})
-	reply.Usage.CostKnown = reply.Usage.CostUSD > 0 // it also reports zero for a model without a price
 	reply.Truncated = last == "length"
 	switch {
 	case failure != nil:

@@ -164,7 +164,7 @@ func (a *asker) Ask(ctx context.Context, r Request) (Reply, error) {
 	for n := 1; ; n++ {
 		reply, err := a.once(ctx, r, deadline)
 		if err == nil {
-			reply.Agent, reply.Tries, reply.Duration = a.cfg.Name, n, time.Since(begin)
+			reply.Agent, reply.Duration = a.cfg.Name, time.Since(begin)
 			return reply, nil
 		}
 		if cause := context.Cause(ctx); cause != nil {

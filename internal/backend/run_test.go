@@ -89,7 +89,7 @@ func TestCommand(t *testing.T) {
 		reason        Reason
 		want          string // the reply, or words of the error
 	}{
-		{"reply", `sed 's/^/you said: /'`, "", "you said: be kind\nyou said: \nyou said: hello\n"},
+		{"reply", `sed 's/^/you said: /'`, "", "you said: hello\n"},
 		{"several commands and a comment", `cat >/dev/null; echo one; echo two # three`, "", "one\ntwo\n"},
 		{"input that is not read", `echo fine`, "", "fine\n"},
 		{"messages apart", `cat >/dev/null; echo noise >&2; echo reply`, "", "reply\n"},
@@ -107,7 +107,7 @@ func TestCommand(t *testing.T) {
 			env := environ(t, "WF_OLD=x", "GIT_DIR=/nowhere")
 			b := made(t, Config{Kind: KindCommand, Command: tt.command}, env)
 			reply, err := b.Ask(t.Context(), Request{
-				System: "be kind", Prompt: "hello\n", Dir: t.TempDir(), Environ: env, Vars: []string{"WF_TASK=IMPL-1"},
+				Prompt: "hello\n", Dir: t.TempDir(), Environ: env, Vars: []string{"WF_TASK=IMPL-1"},
 			})
 			if tt.reason != "" {
 				wantReason(t, err, tt.reason, tt.want)
@@ -116,7 +116,7 @@ func TestCommand(t *testing.T) {
 			if err != nil || reply.Text != tt.want {
 				t.Errorf("got %q, %v, want %q", reply.Text, err, tt.want)
 			}
-			if reply.Agent != "tester" || reply.Tries != 1 || reply.Usage.Known {
+			if reply.Agent != "tester" || reply.Usage.Known {
 				t.Errorf("got %+v", reply)
 			}
 		})

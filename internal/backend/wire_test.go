@@ -32,14 +32,14 @@ func TestWireRequest(t *testing.T) {
 	}{
 		KindOpenAI: {
 			path: "/base/v1/chat/completions",
-			body: `{"model":"m-1","messages":[{"role":"system","content":"be <brief>"},{"role":"user","content":"hi & é"},` +
+			body: `{"model":"m-1","messages":[{"role":"user","content":"hi <b> & é"},` +
 				`{"role":"assistant","content":"second"},{"role":"user","content":"third"}]}`,
 			header: http.Header{"Authorization": {"Bearer " + testKey}},
 		},
 		KindAnthropic: {
 			path: "/base/v1/messages",
-			body: `{"model":"m-1","max_tokens":16000,"system":[{"type":"text","text":"be <brief>"}],"messages":[` +
-				`{"role":"user","content":[{"type":"text","text":"hi & é"}]},` +
+			body: `{"model":"m-1","max_tokens":16000,"messages":[` +
+				`{"role":"user","content":[{"type":"text","text":"hi <b> & é"}]},` +
 				`{"role":"assistant","content":[{"type":"text","text":"second"}]},` +
 				`{"role":"user","content":[{"type":"text","text":"third"}]}]}`,
 			header: http.Header{"X-Api-Key": {testKey}, "Anthropic-Version": {"2023-06-01"}},
@@ -49,7 +49,7 @@ func TestWireRequest(t *testing.T) {
 		t.Run(s.kind, func(t *testing.T) {
 			server := wiretest.Start(t, wiretest.Turn{Text: "hello"})
 			c := Config{Kind: s.kind, Model: "m-1", BaseURL: server.URL + "/base" + s.path + "/"}
-			r := Request{System: "be <brief>", Prompt: "hi & é", Refused: []Refusal{{"second", "third"}}}
+			r := Request{Prompt: "hi <b> & é", Refused: []Refusal{{"second", "third"}}}
 			if _, err := made(t, c, environ(t, vars...)).Ask(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}

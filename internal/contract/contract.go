@@ -35,7 +35,7 @@ type Reply struct {
 	Type      ResultType
 	Summary   string
 	Files     []File
-	Needs     []need
+	Needs     []plan.Question // what is asked: name, question, kind, options and whom
 	Error     string
 	Review    plan.Review // of a REVIEW, what the agent says in it: verdict, score, ratings, suggestions
 	Criteria  []ruling    // one for each criterion without a run line, in the order of Want
@@ -50,16 +50,6 @@ type File struct {
 	Path       string // passes relpath.Check
 	Content    []byte // not nil
 	Executable bool
-}
-
-// need is one question, and the form that its answer must have.
-type need struct {
-	Name                string // of a file: the input that it becomes
-	Question            string
-	Kind                string        // plan.AskText, plan.AskFile or plan.AskChoice
-	Options             []plan.Option // of a choice: at least two
-	RecommendedOptionID string        // of a choice: one of Options, or ""
-	To                  string        // one of Want.Advisers, or "" for a person
 }
 
 // ruling is the verdict on one criterion.

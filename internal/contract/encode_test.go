@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"unicode/utf8"
+
+	"gitwf/internal/plan"
 )
 
 // Encode is the reply in canonical JSON: one line, the fields in alphabetical order, nothing in it that does not
@@ -26,7 +28,7 @@ func (r Reply) Encode() []byte {
 			m["files"] = each(r.Files, File.fields)
 		}
 	case NeedsInput:
-		m["needs"] = each(r.Needs, need.fields)
+		m["needs"] = each(r.Needs, needFields)
 	case Error:
 		m["error"] = r.Error
 	case Review:
@@ -75,7 +77,7 @@ func (f File) fields() map[string]any {
 	return m
 }
 
-func (n need) fields() map[string]any {
+func needFields(n plan.Question) map[string]any {
 	m := map[string]any{"name": n.Name, "question": n.Question, "kind": n.Kind}
 	if len(n.Options) > 0 {
 		m["options"] = n.Options

@@ -97,11 +97,12 @@ func (j *replyReader) concern(c map[string]any, at string) plan.Note {
 	return concern
 }
 
-func (j *replyReader) needs(object map[string]any) []need {
-	var needs []need
+func (j *replyReader) needs(object map[string]any) []plan.Question {
+	var needs []plan.Question
 	names := map[string]bool{}
 	for at, n := range items(object, "$", "needs") {
-		need := need{Name: j.name(n, "name", at), Question: j.required(n, "question", at), Kind: str(n, "kind")}
+		need := plan.Question{Name: j.name(n, "name", at), Question: j.required(n, "question", at),
+			Kind: str(n, "kind")}
 		if len(plan.EscapeName(need.Name)) > maxEscapedName {
 			j.add(codeTooLarge, at+".name", fmt.Sprintf("a name of at most %d bytes as a file's name", maxEscapedName),
 				plain.Quote(need.Name), `"name": "product_spec"`)

@@ -95,10 +95,12 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 }
 
 // withoutReply ends work whose agent gave no reply, if that is so: it was interrupted, can't be asked,
-// or failed; said is what the words for that begin with.
+// or failed; said is what the words for that begin with. An interrupt, or the loss of the claim, says nothing about the
+// task, so it is no attempt.
 func (e *Engine) withoutReply(ctx context.Context, h *hold, name, said string, res agent.Result,
 	err error) (bool, error) {
-	if h.work.Err() != nil && (err != nil || res.Kind != agent.Artifact) {
+	replied := res.Kind == agent.Artifact || res.Kind == agent.NeedsInput && len(res.Needs) > 0
+	if h.work.Err() != nil && (err != nil || !replied) {
 		return true, e.broken(ctx, h)
 	}
 	if err != nil && res.Message == "" {
@@ -107,7 +109,7 @@ func (e *Engine) withoutReply(ctx context.Context, h *hold, name, said string, r
 	if down := outageOf(name, res); down != nil {
 		return true, down
 	}
-	if res.Kind == agent.Artifact {
+	if replied {
 		return false, nil
 	}
 	res.Message = said + res.Message
@@ -155,7 +157,7 @@ func (e *Engine) consult(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	if w.role.Usual() == contract.Review {
 		may = e.mayReview(snap.State(), t, who)
 	}
-	judge, err := e.Agents.Judge(who.agent, may)
+	judge, err := e.Agents.Model(who.agent, may)
 	if err != nil {
 		return reply, res, err
 	}

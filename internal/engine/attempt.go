@@ -109,17 +109,8 @@ func (e *Engine) makeVersion(ctx context.Context, h *hold, w *workDir, worker ag
 		return err
 	}
 	res, err := worker.Run(h.work, job)
-	done := err == nil && (res.Kind == agent.Artifact || res.Kind == agent.NeedsInput)
-	if h.work.Err() != nil && !done {
-		// Interrupted, or the claim was lost: this says nothing about the task, so it is no attempt. Record what was
-		// finished just before, if the claim is still ours.
-		return e.broken(ctx, h)
-	}
-	if err != nil && res.Message == "" {
-		res = agent.Result{Kind: agent.Error, Message: err.Error()}
-	}
-	if down := outageOf(name, res); down != nil {
-		return down
+	if over, err := e.withoutReply(ctx, h, name, "", res, err); over {
+		return err
 	}
 	if t.Planning() {
 		if err := nameCandidate(w.out, t.DeliverableSpec.Filename); err != nil {
@@ -127,12 +118,10 @@ func (e *Engine) makeVersion(ctx context.Context, h *hold, w *workDir, worker ag
 		}
 	}
 	switch {
-	case res.Kind == agent.NeedsInput && len(res.Needs) > 0:
+	case res.Kind == agent.NeedsInput:
 		return e.needs(ctx, h, res)
-	case res.Kind == agent.Artifact && w.change != nil:
+	case w.change != nil:
 		return e.deliverChange(ctx, h, w, res)
-	case res.Kind != agent.Artifact:
-		return e.fail(ctx, h, res)
 	}
 	var refused *agent.CollectError
 	files, err := agent.Collect(w.out, t.DeliverableSpec, h.snap.Plan.Limits())
@@ -218,8 +207,7 @@ func (r *run) talks(s *plan.State, w work, chosen []work) bool {
 		return false
 	}
 	for _, other := range slices.AppendSeq(slices.Clone(chosen), maps.Values(r.running)) {
-		isOver := other.phase != nil && other.in(reviews) // its version is recorded
-		if other.what == w.what && other.agent == w.agent && other.task.Role == w.task.Role && !isOver {
+		if other.what == w.what && other.agent == w.agent && other.task.Role == w.task.Role {
 			return true
 		}
 	}
@@ -268,11 +256,9 @@ func ready(t *plan.TaskState) bool {
 	return t != nil && (t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified && !t.Waits())
 }
 
-// deliver records a new version, with its verdict if the checks are quick.
+// deliver records a new version.
 func (e *Engine) deliver(ctx context.Context, h *hold, w *workDir, files []agent.File,
 	res agent.Result) error {
-	x := e.early(ctx, h)
-	defer x.end()
 	batch := e.Store.NewBatch()
 	defer batch.Discard() // if it is not recorded
 	tree, infos, err := batch.AddDir(context.WithoutCancel(ctx), w.out, fileRefs(files))
@@ -289,7 +275,7 @@ func (e *Engine) deliver(ctx context.Context, h *hold, w *workDir, files []agent
 		h.log.Reset()
 		return e.fail(ctx, h, res)
 	}
-	return e.recordVersion(ctx, h, w, batch, tree, infos, res, x)
+	return e.recordVersion(ctx, h, w, batch, tree, infos, res)
 }
 
 // rejectedAlready reports whether a tree is that of the newest version, which was made from the same inputs and
@@ -307,7 +293,7 @@ func (e *Engine) rejectedAlready(ctx context.Context, h *hold, tree plan.OID,
 
 // recordVersion records a new version whose files are in the batch.
 func (e *Engine) recordVersion(ctx context.Context, h *hold, w *workDir, batch *gitstore.Batch,
-	tree plan.OID, infos []plan.FileInfo, res agent.Result, x *early) error {
+	tree plan.OID, infos []plan.FileInfo, res agent.Result) error {
 	by, took := res.MadeBy(h.claim.Agent), e.took(h)
 	a := e.newArtifact(h.task.TaskID, by, tree, infos, w.inputs)
 	a.Session, a.SourceCommit, a.DurationMS = h.claim.Session, w.source, took.Milliseconds()
@@ -324,13 +310,9 @@ func (e *Engine) recordVersion(ctx context.Context, h *hold, w *workDir, batch *
 		}
 	}
 	ev := plan.NewVersion{Artifact: a, Notes: res.Notes, Author: AgentActor(by)}
-	done, err := e.appendWith(ctx, h.plan, ev, h, gitstore.AppendOptions{Batch: batch, Next: x.next()})
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf("%s by %s, %s, in %s", artifactOf(done.Change), by, count, round(took))
-	e.report(h.task.TaskID, text)
-	return x.finish(ctx, h.plan, h.task, done)
+	return e.record(ctx, h.plan, h.task.TaskID, ev, h, batch, func(c plan.Change) string {
+		return fmt.Sprintf("%s by %s, %s, in %s", artifactOf(c), by, count, round(took))
+	})
 }
 
 // newArtifact is the record of a version that is made now.

@@ -3,8 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -314,7 +312,7 @@ func (e *Engine) deliverChange(ctx context.Context, h *hold, w *workDir, res age
 	case err != nil:
 		return err
 	}
-	return e.recordVersion(ctx, h, w, batch, tree, files, res, nil)
+	return e.recordVersion(ctx, h, w, batch, tree, files, res)
 }
 
 // submittedChange computes the change that a person hands in: what a commit's tree is beside what it began with.
@@ -456,7 +454,7 @@ const startSubject = "What the task begins with"
 
 // outside lists what a version changes outside of the paths that its task declares.
 func (e *Engine) outside(ctx context.Context, t *plan.Task, a plan.Artifact) ([]string, error) {
-	entries, err := e.Store.ListTree(ctx, a.Tree, "")
+	entries, err := e.Store.ListTree(ctx, a.Tree)
 	if err != nil {
 		return nil, err
 	}
@@ -506,7 +504,6 @@ func (e *Engine) patch(ctx context.Context, a plan.Artifact, dir string) ([]plan
 		return nil, err
 	}
 	const name = "change.patch"
-	sum := sha256.Sum256(out)
-	return []plan.FileInfo{{Path: name, Mode: "100644", Size: int64(len(out)), SHA256: hex.EncodeToString(sum[:])}},
-		os.WriteFile(filepath.Join(dir, name), out, 0o666)
+	file := plan.FileInfo{Path: name, Mode: "100644", Size: int64(len(out)), SHA256: lineHash(string(out))}
+	return []plan.FileInfo{file}, os.WriteFile(filepath.Join(dir, name), out, 0o666)
 }

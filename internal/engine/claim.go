@@ -332,15 +332,9 @@ func (e *Engine) release(ctx context.Context, h *hold) {
 // cancels: a cancelled context must not throw it away.
 func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
 	batch *gitstore.Batch) (*gitstore.Appended, error) {
-	return e.appendWith(ctx, id, ev, h, gitstore.AppendOptions{Batch: batch})
-}
-
-// appendWith is append with all options of the store's.
-func (e *Engine) appendWith(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
-	o gitstore.AppendOptions) (*gitstore.Appended, error) {
-	enter(ctx, records)
+	tellRecording(ctx)
 	ctx = context.WithoutCancel(ctx)
-	o.Now = e.Now()
+	o := gitstore.AppendOptions{Now: e.Now(), Batch: batch}
 	if h != nil {
 		o.Claim = &h.claim
 		h.stop()

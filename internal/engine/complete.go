@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"sort"
 	"strings"
 	"time"
 
 	"gitwf/internal/check"
-	"gitwf/internal/estimate"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -310,11 +308,7 @@ func taskCosts(p *plan.Plan, id plan.TaskID, docs export.Documents, work export.
 		if g.TaskID != id {
 			continue
 		}
-		var f estimate.Record
-		err := docs.Read(g.FeasibilityPath(), &f)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // no agent estimated it
-		}
+		f, err := readFeasibility(docs, g)
 		if err != nil {
 			return nil, err
 		}

@@ -122,15 +122,8 @@ func (e *Engine) applyDecision(ctx context.Context, id plan.ID, t *plan.TaskStat
 
 // decline gives up the task that amends the plan as a decision has it, when its version is rejected.
 func (e *Engine) decline(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	due := func(h *hold) bool { return among(h.state.Declined(), t.TaskID) }
-	want := plan.Claim{Task: t.TaskID, Agent: plan.ReviewerDecision}
-	return e.underClaim(ctx, id, want, due, func(h *hold) error {
-		version := plan.VersionID(t.Active)
-		why := fmt.Sprintf("%s was rejected; %s decides what comes of that", version, t.Agent)
-		d := plan.Decision{By: plan.ReviewerDecision, CreatedAt: plan.Second(e.Now()), Reason: why}
-		ev := plan.Abandon{Task: t.TaskID, Author: AgentActor(plan.ReviewerDecision), Decision: d}
-		return e.record(ctx, id, t.TaskID, ev, h, nil, what)
-	})
+	return e.giveUp(ctx, id, (*plan.State).Declined, plan.Abandon{Task: t.TaskID}, plan.ReviewerDecision,
+		fmt.Sprintf("%s was rejected; %s decides what comes of that", plan.VersionID(t.Active), t.Agent))
 }
 
 // amended is the plan in a decision as the first version of the task that amends the plan.

@@ -47,7 +47,6 @@ type Engine struct {
 
 	scratch *scratch // of the current run, nil outside of one
 	seen    *sightings
-	inTurn  bool // the current run does one thing after the other
 
 	joined sync.Map // by joinedRun, what the run lines of a judge gave on joined changes: []plan.CriterionResult
 

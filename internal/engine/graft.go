@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -171,18 +170,11 @@ func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snaps
 	error) {
 	all := []Judgement{}
 	for _, g := range snap.Plan.Grafts {
-		var rec estimate.Record
-		name := g.TaskID.Dir() + "/" + g.FeasibilityPath()
-		data, err := store.ReadFile(ctx, snap.Commit, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = json.Unmarshal(data, &rec)
-		}
+		rec, err := readFeasibility(export.DocumentsOf(ctx, store, snap, g.TaskID), g)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", name, err)
+			return nil, err
 		}
+		name := g.TaskID.Dir() + "/" + g.FeasibilityPath()
 		for _, r := range rec.Tasks {
 			if r.TaskID == id || g.TaskID == id {
 				all = append(all, Judgement{name, g.TaskID, g.ArtifactID, rec.Agent, rec.Threshold, rec.CreatedAt, r})
@@ -190,6 +182,14 @@ func Judgements(ctx context.Context, store *gitstore.Store, snap *gitstore.Snaps
 		}
 	}
 	return all, nil
+}
+
+// readFeasibility reads what was found of the leaves of a graft; it is empty if nobody looked.
+func readFeasibility(docs export.Documents, g plan.Graft) (rec estimate.Record, err error) {
+	if err = docs.Read(g.FeasibilityPath(), &rec); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return rec, err
 }
 
 // askedRounds names the question that a loop ends with whose rounds are used up.

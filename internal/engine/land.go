@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"gitwf/internal/export"
@@ -65,10 +64,9 @@ func (e *Engine) Land(ctx context.Context, id plan.ID, o LandOptions) (Landed, e
 		if !errors.Is(err, gitstore.ErrBranchMoved) || round == mostRounds {
 			return l.Landed, err
 		}
-		select { // two that race must not do it in step
-		case <-time.After(time.Duration(rand.IntN(round*50)) * time.Millisecond):
-		case <-ctx.Done():
-			return l.Landed, ctx.Err()
+		// Two that race must not do it in step.
+		if err := gitstore.Pause(ctx, time.Duration(rand.IntN(round*50))*time.Millisecond); err != nil {
+			return l.Landed, err
 		}
 	}
 }
@@ -477,15 +475,11 @@ func (l *landing) record(ctx context.Context) error {
 			docs = append(docs, doc)
 		}
 	}
-	// The store records all that wait with one flush.
-	errs := make([]error, len(docs))
-	var wg sync.WaitGroup
-	for i, doc := range docs {
-		wg.Go(func() {
-			_, errs[i] = l.engine.append(ctx, l.snap.ID, plan.Land{Landing: doc, Author: l.options.Person}, nil, nil)
-		})
+	var errs []error
+	for _, doc := range docs {
+		_, err := l.engine.append(ctx, l.snap.ID, plan.Land{Landing: doc, Author: l.options.Person}, nil, nil)
+		errs = append(errs, err)
 	}
-	wg.Wait()
 	return errors.Join(errs...)
 }
 

@@ -3,8 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -172,8 +170,7 @@ func (l *landing) try(ctx context.Context, x line, commit, tree plan.OID) (plan.
 		key = append(key, value)
 	}
 	slices.Sort(environ)
-	sum := sha256.Sum256([]byte(strings.Join(append(key, environ...), "\x00")))
-	id := hex.EncodeToString(sum[:])
+	id := lineHash(strings.Join(append(key, environ...), "\x00"))
 	if l.passed.has(id, l.engine.Now()) {
 		return x.criterion.NewResult(plan.ReviewerChecks, plan.ResultPass, "passed on this tree before"), nil
 	}

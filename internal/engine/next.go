@@ -165,7 +165,7 @@ func (e *Engine) describe(ctx context.Context, snap *gitstore.Snapshot, o *Offer
 	t := s.Tasks[o.Task.TaskID]
 	o.Inputs = approvedInputs(snap, s, t.TaskID)
 	var err error
-	if o.Prompt, err = e.promptFor(ctx, snap, t.TaskID, o.HandIn()); err != nil || t.Verdict != plan.Rejected {
+	if o.Prompt, err = e.Prompt(ctx, snap, t.TaskID, o.HandIn()); err != nil || t.Verdict != plan.Rejected {
 		return err
 	}
 	w := workDir{snap: snap, task: t}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gitwf/internal/agent"
@@ -209,18 +210,10 @@ func (e *Engine) evidence(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 	if ev.subject, err = e.subject(ctx, snap, s, t.TaskID, t.Active); err != nil {
 		return ev, err
 	}
-	var last *plan.CheckRecord
-	for i, k := range snap.Records.Of(t.TaskID).Checks {
-		if k.Version == t.Active {
-			last = &snap.Records.Of(t.TaskID).Checks[i]
-		}
-	}
-	if last != nil {
-		k, err := e.documents(ctx, snap, t.TaskID).Check(*last)
-		if err == nil && k.SpecHash == t.SpecHash() && k.Tree == ev.subject.Artifact.Tree {
-			ev.ran, ev.checkID = k.Criteria, k.CheckID
-			return ev, nil
-		}
+	k, err := e.lastChecked(ctx, snap, t)
+	if err == nil && k.SpecHash == t.SpecHash() && k.Tree == ev.subject.Artifact.Tree {
+		ev.ran, ev.checkID = k.Criteria, k.CheckID
+		return ev, nil
 	}
 	if !t.HasRun() {
 		return ev, nil
@@ -235,6 +228,16 @@ func (e *Engine) evidence(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 	checks := done.Snapshot.Records.Of(t.TaskID).Checks
 	ev.checkID = fmt.Sprintf("k%d", checks[len(checks)-1].N)
 	return ev, nil
+}
+
+// lastChecked is the newest record of what the engine ran on a task's newest version; it is empty if there is none.
+func (e *Engine) lastChecked(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (plan.Checked, error) {
+	for _, k := range slices.Backward(snap.Records.Of(t.TaskID).Checks) {
+		if k.Version == t.Active {
+			return e.documents(ctx, snap, t.TaskID).Check(k)
+		}
+	}
+	return plan.Checked{}, nil
 }
 
 // Record records the person's verdict.

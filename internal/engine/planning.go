@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
@@ -366,7 +365,7 @@ func (e *Engine) settlePlan(ctx context.Context, id plan.ID, task plan.TaskID) (
 		switch t := s.Tasks[task]; {
 		case s.NextReviewStep(t.TaskID) == plan.StepPlan:
 			if err = e.reviewPlanAlone(ctx, id, t); errors.Is(err, gitstore.ErrClaimed) {
-				err = waitForOthers(ctx)
+				err = gitstore.Pause(ctx, pulseTime) // another process is doing this
 			}
 		case slices.Contains(s.Ungrafted(), t):
 			err = e.graft(ctx, id, t)
@@ -376,15 +375,5 @@ func (e *Engine) settlePlan(ctx context.Context, id plan.ID, task plan.TaskID) (
 		if err != nil {
 			return nil, err
 		}
-	}
-}
-
-// waitForOthers waits a moment: another process is doing this.
-func waitForOthers(ctx context.Context) error {
-	select {
-	case <-time.After(pulseTime):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
-	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -230,15 +229,6 @@ func promptStep(s plandoc.Step, i int) prompt.Step {
 		name += " [" + s.OutputTo + "]"
 	}
 	return prompt.Step{Number: i + 1, Name: name, Action: s.Action, Result: "not taken yet"}
-}
-
-// summary is what a dependency's approved version tells those who build on it: the same text as in .summaries/.
-func (e *Engine) summary(ctx context.Context, snap *gitstore.Snapshot, t *plan.Task, version int) (string, error) {
-	s, err := export.Summarize(ctx, e.Store, snap, t.TaskID, version)
-	if err != nil {
-		return "", err
-	}
-	return s.Text(t, snap.State().Dependents(t.TaskID)), nil
 }
 
 // assigned is the agent for a task that names none: the one in its meta.agent, or the one for its kind and title in the

@@ -34,13 +34,9 @@ func (e *Engine) writePrompt(ctx context.Context, w *workDir, d prompt.Data, bud
 	return os.WriteFile(w.prompt, []byte(p.Text), 0o666)
 }
 
-// Prompt is what an agent would be told about a task: its maker or, if a version awaits review, its reviewer.
-func (e *Engine) Prompt(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID) (prompt.Prompt, error) {
-	return e.promptFor(ctx, snap, id, "")
-}
-
-// promptFor is Prompt; with a command, for an agent that hands in its files with it.
-func (e *Engine) promptFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, handIn string) (prompt.Prompt,
+// Prompt is what an agent would be told about a task: its maker or, if a version awaits review, its reviewer. With a
+// command it is for an agent that hands in its files with that.
+func (e *Engine) Prompt(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID, handIn string) (prompt.Prompt,
 	error) {
 	s := snap.State()
 	t := s.Subject(id)
@@ -93,19 +89,12 @@ func (e *Engine) reviewPrompt(ctx context.Context, w *workDir) error {
 	if err != nil {
 		return err
 	}
-	ev := evidence{subject: subject}
-	for _, k := range snap.Records.Of(t.TaskID).Checks {
-		if k.Version != t.Active {
-			continue
-		}
-		recorded, err := e.documents(ctx, snap, t.TaskID).Check(k)
-		if err != nil {
-			return err
-		}
-		ev.ran = recorded.Criteria
+	checked, err := e.lastChecked(ctx, snap, t)
+	if err != nil {
+		return err
 	}
 	who, _ := e.reviewingAgent(snap.State(), t)
-	d, err := e.reviewData(ctx, w, ev, who)
+	d, err := e.reviewData(ctx, w, evidence{subject: subject, ran: checked.Criteria}, who)
 	if err != nil {
 		return err
 	}

@@ -19,16 +19,8 @@ import (
 // review runs the criteria of a task's newest version and records the outcome: a verdict if the engine can judge alone,
 // else what it saw, for the person who has the last word. It locks the version when the review begins.
 func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	return e.reviewWith(ctx, id, t, func(h *hold) (check.Subject, []plan.CriterionResult, error) {
-		return e.Examine(h.work, h.snap, h.state, h.task.TaskID, h.task.Active)
-	})
-}
-
-// reviewWith is review with another way to come to the results.
-func (e *Engine) reviewWith(ctx context.Context, id plan.ID, t *plan.TaskState,
-	examine func(*hold) (check.Subject, []plan.CriterionResult, error)) error {
 	return e.reviewLocked(ctx, id, t, plan.StepRunChecks, plan.ReviewerChecks, func(h *hold) error {
-		subject, results, err := examine(h)
+		subject, results, err := e.Examine(h.work, h.snap, h.state, t.TaskID, h.task.Active)
 		if err != nil && h.work.Err() != nil {
 			return e.broken(ctx, h)
 		}
@@ -163,13 +155,17 @@ func (e *Engine) accept(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 
 // drop takes a task whose rounds are used up out of the plan, with what has nothing else to build on.
 func (e *Engine) drop(ctx context.Context, id plan.ID, t *plan.TaskState) error {
-	due := func(h *hold) bool { return among(h.state.ToDrop(), t.TaskID) }
-	want := plan.Claim{Task: t.TaskID, Agent: plan.AgentWorkflow}
-	return e.underClaim(ctx, id, want, due, func(h *hold) error {
-		d := plan.Decision{By: plan.AgentWorkflow, CreatedAt: plan.Second(e.Now()),
-			Reason: fmt.Sprintf("%s %s was rejected, and no round is left", t.TaskID, plan.VersionID(h.task.Active))}
-		ev := plan.Abandon{Task: t.TaskID, Drops: true, Author: AgentActor(plan.AgentWorkflow), Decision: d}
-		return e.record(ctx, id, t.TaskID, ev, h, nil, what)
+	return e.giveUp(ctx, id, (*plan.State).ToDrop, plan.Abandon{Task: t.TaskID, Drops: true}, plan.AgentWorkflow,
+		fmt.Sprintf("%s %s was rejected, and no round is left", t.TaskID, plan.VersionID(t.Active)))
+}
+
+// giveUp records that a task is given up, if it is still one of those that are to be.
+func (e *Engine) giveUp(ctx context.Context, id plan.ID, toGiveUp func(*plan.State) []*plan.TaskState, ev plan.Abandon,
+	by, why string) error {
+	due := func(h *hold) bool { return among(toGiveUp(h.state), ev.Task) }
+	return e.underClaim(ctx, id, plan.Claim{Task: ev.Task, Agent: by}, due, func(h *hold) error {
+		ev.Author, ev.Decision = AgentActor(by), plan.Decision{By: by, CreatedAt: plan.Second(e.Now()), Reason: why}
+		return e.record(ctx, id, ev.Task, ev, h, nil, what)
 	})
 }
 

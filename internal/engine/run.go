@@ -27,7 +27,7 @@ type run struct {
 	id      plan.ID
 	running map[plan.TaskID]work // by the ACTION, also while its CHECK is at work
 	done    chan outcome
-	freed   chan struct{}        // signals that a piece of work has entered a phase
+	freed   chan struct{}        // signals that only recording remains of a piece of work
 	held    plan.Claims          // of other processes, as last read
 	claims  plan.Claims          // those of them that hold
 	waited  map[plan.TaskID]bool // the user knows that the run waits for these
@@ -72,9 +72,8 @@ func (r *run) loop(ctx context.Context) (*plan.State, error) {
 		return nil, err
 	}
 	r.scratch, r.seen = place, &sightings{first: map[plan.TaskID]sighting{}}
-	r.inTurn = r.Jobs <= 1 && !r.once
 	defer func() {
-		r.scratch, r.seen, r.inTurn = nil, nil, false
+		r.scratch, r.seen = nil, nil
 		place.remove()
 	}()
 	if err := cmp.Or(r.readClaims(ctx), r.takeInputs(ctx, r.id)); err != nil {
@@ -267,30 +266,18 @@ func (r *run) state(ctx context.Context) (*plan.State, error) {
 
 // work is one piece of work that the engine can do now.
 type work struct {
-	task     *plan.TaskState // an ACTION
-	do       doer
-	what     string // attempt, review, ...
-	agent    string
-	worktree bool // the agent works in a checkout of the repository
-	since    time.Time
-	phase    *atomic.Int32
+	task      *plan.TaskState // an ACTION
+	do        doer
+	what      string // attempt, review, ...
+	agent     string
+	worktree  bool // the agent works in a checkout of the repository
+	since     time.Time
+	recording *atomic.Bool // nothing else remains of it
 }
 
 type doer func(ctx context.Context, id plan.ID, t *plan.TaskState) error
 
-// A phase is how far a piece of work is.
-type phase int32
-
-const (
-	works   phase = iota
-	records       // only recording remains
-	reviews       // an attempt is over, and its review goes on
-)
-
-func (w work) in(p phase) bool { return phase(w.phase.Load()) == p }
-
-// mostRecords bounds the number of waiting records for each job. gitstore records them all at once: many cost little
-// more than one.
+// mostRecords bounds the number of waiting records for each job.
 const mostRecords = 8
 
 // room is how many pieces of work can be started. Work that only has to be recorded waits for the disk and frees its
@@ -301,7 +288,7 @@ func (r *run) room() int {
 	if jobs > 1 {
 		recording := 0
 		for _, w := range r.running {
-			if w.in(records) {
+			if w.recording.Load() {
 				recording++
 			}
 		}
@@ -484,21 +471,21 @@ func (e *Engine) inWorktree(name string, t *plan.Task) bool {
 	return c.Workspace == agent.WorkspaceWorktree && roleOf(t) == contract.RoleAction
 }
 
-// phaseKey is the context key of the function to call when a piece of work enters a phase.
-type phaseKey struct{}
+// recordingKey is the context key of the function to call once only recording remains of a piece of work.
+type recordingKey struct{}
 
-func enter(ctx context.Context, p phase) {
-	if tell, ok := ctx.Value(phaseKey{}).(func(phase)); ok {
-		tell(p)
+func tellRecording(ctx context.Context) {
+	if tell, ok := ctx.Value(recordingKey{}).(func()); ok {
+		tell()
 	}
 }
 
 func (r *run) start(ctx context.Context, w work) {
-	w.since, w.phase = r.Now(), new(atomic.Int32)
+	w.since, w.recording = r.Now(), new(atomic.Bool)
 	r.running[w.task.TaskID] = w
 	r.started++
-	ctx = context.WithValue(ctx, phaseKey{}, func(p phase) {
-		w.phase.Store(int32(p))
+	ctx = context.WithValue(ctx, recordingKey{}, func() {
+		w.recording.Store(true)
 		select {
 		case r.freed <- struct{}{}:
 		default: // the loop will look anyway
@@ -521,14 +508,9 @@ func (r *run) show(s *plan.State) {
 	}
 	var all []Doing
 	for id, w := range r.running {
-		d := Doing{Task: id, What: w.what, Agent: w.agent, Since: w.since}
-		switch {
-		case w.in(records):
-			continue // over in a moment
-		case w.in(reviews):
-			d.What, d.Agent = "review", plan.ReviewerChecks
+		if !w.recording.Load() { // else it is over in a moment
+			all = append(all, Doing{Task: id, What: w.what, Agent: w.agent, Since: w.since})
 		}
-		all = append(all, d)
 	}
 	for id, c := range r.claims {
 		d := Doing{Task: id, What: "attempt", Agent: ownerOf(c), Since: c.Started, Elsewhere: true}

@@ -46,6 +46,7 @@ func OpenTrust(dir string) (*Trust, error) {
 	return t, nil
 }
 
+// lineHash is the sha256 of a text, in hex.
 func lineHash(line string) string {
 	sum := sha256.Sum256([]byte(line))
 	return hex.EncodeToString(sum[:])

@@ -278,10 +278,12 @@ func (e *Engine) input(ctx context.Context, w *workDir, have plan.Input) (agent.
 		}
 		in.Files = append(in.Files, file)
 	}
-	if w.role == contract.RoleAction {
-		if in.Summary, err = e.summary(ctx, snap, t, plan.VersionNumber(a.ArtifactID)); err != nil {
+	if w.role == contract.RoleAction { // the same text as in .summaries/
+		s, err := export.Summarize(ctx, e.Store, snap, t.TaskID, in.Version)
+		if err != nil {
 			return agent.Input{}, err
 		}
+		in.Summary = s.Text(t, snap.State().Dependents(t.TaskID))
 		w.told[len(w.told)-1].Summary = prompt.Text(in.Summary)
 	}
 	return in, nil
@@ -405,7 +407,7 @@ func (w *workDir) job(log io.Writer) agent.Job {
 	snap, t := w.snap, w.task
 	limit := cmp.Or(t.TimeoutSeconds, snap.Plan.Limits().TimeoutSeconds)
 	return agent.Job{
-		Task: t.Task, PlanID: snap.ID, TopTask: snap.Plan.TopTask, Attempt: w.attempt, Version: t.Active + 1,
+		Task: t.Task, PlanID: snap.ID, Attempt: w.attempt,
 		Dir: w.work, Out: w.out, Tmp: w.tmp, In: w.in, InCheckout: w.checkout,
 		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Again: w.again, Repo: w.repo, Role: w.role,
 		Access: agent.AccessOf(snap.Plan.Roles[w.as]), Timeout: time.Duration(limit) * time.Second,

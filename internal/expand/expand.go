@@ -333,7 +333,7 @@ func Facts(ctx context.Context, store *gitstore.Store, facts []workflow.Fact) (m
 	if err != nil {
 		return nil, err
 	}
-	tree, err := store.ListTree(ctx, head, "")
+	tree, err := store.ListTree(ctx, head)
 	if err != nil {
 		return nil, err
 	}

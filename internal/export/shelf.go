@@ -19,7 +19,7 @@ type library interface {
 	reader
 	ReadDocuments(ctx context.Context, snap *gitstore.Snapshot, oids []plan.OID,
 		fn func(oid plan.OID, data []byte)) error
-	ListTree(ctx context.Context, treeish plan.OID, under string) ([]gitstore.TreeEntry, error)
+	ListTree(ctx context.Context, treeish plan.OID) ([]gitstore.TreeEntry, error)
 	ListTrees(ctx context.Context, trees []plan.OID) (map[plan.OID][]gitstore.TreeEntry, error)
 }
 
@@ -110,5 +110,5 @@ func (s *Shelf) files(ctx context.Context, tree plan.OID) ([]gitstore.TreeEntry,
 	if list, ok := s.trees[tree]; ok {
 		return list, nil
 	}
-	return s.store.ListTree(ctx, tree, "")
+	return s.store.ListTree(ctx, tree)
 }

@@ -170,60 +170,6 @@ func TestAppendRaces(t *testing.T) {
 	sound(t, dir)
 }
 
-// An event that follows at once sees the first one and its objects, and moves with it. It stays behind if anything
-// makes the first one go alone, and takes nothing of it along.
-func TestAppendNext(t *testing.T) {
-	ctx := context.Background()
-	for _, race := range []bool{false, true} {
-		t.Run(fmt.Sprintf("race %v", race), func(t *testing.T) {
-			dir := newRepo(t)
-			s := open(t, dir)
-			start(t, s, testID, 3)
-			b := s.NewBatch()
-			files, _, err := b.AddFiles(map[string][]byte{"out.txt": []byte("hello\n")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var saw string
-			calls := 0
-			done, err := s.Append(ctx, testID, addVersion("IMPL-2", files), AppendOptions{Now: testNow, Batch: b,
-				Next: func(ctx context.Context, after *Snapshot) plan.Event {
-					calls++
-					v, _ := after.Records.Of("IMPL-2").Version(1)
-					data, err := s.ReadFile(ctx, v.Files, "out.txt")
-					saw = fmt.Sprint(string(data), err)
-					if race { // somebody who does not queue, such as a push
-						tip := git(t, dir, "rev-parse", "workflow/WFS-shop")
-						foreign := git(t, dir, "commit-tree", "-p", tip, "-m", "foreign", tip+"^{tree}")
-						git(t, dir, "update-ref", "refs/workflow/WFS-shop", foreign)
-					}
-					return addVersion("IMPL-2", v.Files)
-				}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if calls != 1 || saw != "hello\n<nil>" {
-				t.Errorf("asked %d times, saw %q", calls, saw)
-			}
-			now, err := s.Snapshot(ctx, testID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := 2
-			if race {
-				want = 1
-			}
-			if got := len(now.Records.Of("IMPL-2").Artifacts); got != want || (done.Next == nil) != race {
-				t.Errorf("%d versions, next %v", got, done.Next)
-			}
-			if len(done.Snapshot.Records.Of("IMPL-2").Artifacts) != 1 {
-				t.Error("the snapshot is not the one after the first event")
-			}
-			sound(t, dir)
-		})
-	}
-}
-
 // A power cut can leave an empty object file. It must not pass for the object.
 func TestAppendMendsEmptyObject(t *testing.T) {
 	dir := newRepo(t)

@@ -69,14 +69,9 @@ func (s *Store) ReadPrune(ctx context.Context, commit plan.OID, a Archive) (plan
 	return d, err
 }
 
-// PruneTree computes the tree that a prune of the history up to doc.Archive makes with the choices in the document.
-// That commit must be here. PruneTree moves no ref.
-func (s *Store) PruneTree(ctx context.Context, doc plan.PruneDocument) (plan.OID, error) {
-	return s.pruneInto(ctx, s.NewBatch(), doc)
-}
-
-// pruneInto is PruneTree that leaves the new objects in a batch.
-func (s *Store) pruneInto(ctx context.Context, b *Batch, doc plan.PruneDocument) (plan.OID, error) {
+// PruneTree computes the tree that a prune of the history up to doc.Archive makes with the choices in the document, and
+// leaves its new objects in a batch. That commit must be here. PruneTree moves no ref.
+func (s *Store) PruneTree(ctx context.Context, b *Batch, doc plan.PruneDocument) (plan.OID, error) {
 	tip, err := s.commit(ctx, string(doc.Archive))
 	if err != nil {
 		return "", err
@@ -92,7 +87,7 @@ func (s *Store) pruneInto(ctx context.Context, b *Batch, doc plan.PruneDocument)
 // Remote-tracking refs don't count, although they must be fetched anew before a gc frees what they reach.
 func (s *Store) Freed(ctx context.Context, doc plan.PruneDocument) (objects int, bytes int64, err error) {
 	b := s.NewBatch()
-	if _, err := s.pruneInto(ctx, b, doc); err != nil {
+	if _, err := s.PruneTree(ctx, b, doc); err != nil {
 		return 0, 0, err
 	}
 	names := []string{string(doc.Archive)}

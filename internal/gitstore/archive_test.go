@@ -222,7 +222,8 @@ func TestPruneTreeFollowsFromTheHistory(t *testing.T) {
 	start(t, s, testID, 1)
 	versions(t, s, "IMPL-1", "one", "two", "three")
 	doc := prune(t, s, 2)
-	tree, err := open(t, dir).PruneTree(context.Background(), doc)
+	clean := open(t, dir)
+	tree, err := clean.PruneTree(context.Background(), clean.NewBatch(), doc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestPruneTreeFollowsFromTheHistory(t *testing.T) {
 		t.Errorf("the tree is %s, made again it is %s", got, tree)
 	}
 	doc.Keep = 1
-	if other, err := s.PruneTree(context.Background(), doc); err != nil || other == tree {
+	if other, err := s.PruneTree(context.Background(), s.NewBatch(), doc); err != nil || other == tree {
 		t.Errorf("another choice makes %s, %v", other, err)
 	}
 }

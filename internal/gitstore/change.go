@@ -256,7 +256,7 @@ func (s *Store) BaseOf(ctx context.Context, id plan.ID) (plan.OID, error) {
 // KeepBase records the commit with which the changes of a plan begin, unless another was recorded first.
 func (s *Store) KeepBase(ctx context.Context, id plan.ID, commit plan.OID) (plan.OID, error) {
 	change := []refChange{{ref: keepRefs + string(id) + "/base", new: commit}}
-	err := s.moveRefs(ctx, s.leases, nil, change, func(ctx context.Context) (bool, error) {
+	err := s.moveRefs(ctx, s.leases, s.NewBatch(), change, func(ctx context.Context) (bool, error) {
 		first, err := s.BaseOf(ctx, id)
 		if first != "" {
 			commit = first
@@ -273,7 +273,8 @@ func (s *Store) KeepRef(ctx context.Context, id plan.ID, task plan.TaskID, versi
 	if err != nil || old == commit {
 		return err
 	}
-	return s.moveRefs(ctx, s.leases, nil, []refChange{{ref, old, commit}}, func(ctx context.Context) (bool, error) {
+	change := []refChange{{ref, old, commit}}
+	return s.moveRefs(ctx, s.leases, s.NewBatch(), change, func(ctx context.Context) (bool, error) {
 		now, err := s.Ref(ctx, ref)
 		return now == commit, err
 	})

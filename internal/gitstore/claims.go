@@ -122,12 +122,6 @@ func (s *Store) claim(ctx context.Context, id plan.ID, task plan.TaskID) (h held
 	return parseClaim(task, o), ref, err
 }
 
-// Claimed reports whether anybody has a claim on the task, even an expired one.
-func (s *Store) Claimed(ctx context.Context, id plan.ID, task plan.TaskID) (bool, error) {
-	held, _, err := s.claim(ctx, id, task)
-	return held.oid != "", err
-}
-
 // Claim takes a lease on c.Task. If any claim exists, even an expired one, it fails with a *ClaimedError that names it.
 // The caller decides whether that claim still holds, see TakeOver.
 func (s *Store) Claim(ctx context.Context, id plan.ID, c plan.Claim) (plan.Claim, error) {
@@ -233,7 +227,7 @@ func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan
 // moveClaim changes a claim's ref, or finds out who was faster. The batch holds the ref's new object.
 func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task plan.TaskID) error {
 	absent := 0
-	err := s.moveRefs(ctx, s.leases, []*Batch{b}, []refChange{change}, func(ctx context.Context) (bool, error) {
+	err := s.moveRefs(ctx, s.leases, b, []refChange{change}, func(ctx context.Context) (bool, error) {
 		o, err := s.objects.one(ctx, change.ref)
 		now := parseClaim(task, o)
 		switch {

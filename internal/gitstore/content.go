@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -93,15 +92,14 @@ func isOID(oid plan.OID) bool {
 	return len(oid) == 40 && strings.Trim(string(oid), "0123456789abcdef") == ""
 }
 
-// ListTree lists everything but trees below a path of a commit or tree, sorted by path; "" is the top. Paths start at
-// the top. The error is fs.ErrNotExist if there is no such tree.
-func (s *Store) ListTree(ctx context.Context, treeish plan.OID, under string) ([]TreeEntry, error) {
-	under = strings.Trim(under, "/")
-	missing := &fs.PathError{Op: "list", Path: string(treeish) + ":" + under, Err: fs.ErrNotExist}
-	if !isOID(treeish) || under != "" && !fs.ValidPath(under) || strings.ContainsAny(under, "\n\r\x00") {
+// ListTree lists everything but trees in a commit or tree, sorted by path. The error is fs.ErrNotExist if there is no
+// such tree.
+func (s *Store) ListTree(ctx context.Context, treeish plan.OID) ([]TreeEntry, error) {
+	missing := &fs.PathError{Op: "list", Path: string(treeish), Err: fs.ErrNotExist}
+	if !isOID(treeish) {
 		return nil, missing
 	}
-	o, err := s.objects.one(ctx, string(treeish)+"^{tree}:"+under)
+	o, err := s.objects.one(ctx, string(treeish)+"^{tree}")
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +110,9 @@ func (s *Store) ListTree(ctx context.Context, treeish plan.OID, under string) ([
 	if err != nil {
 		return nil, err
 	}
-	top := o.OID
-	s.trees.put(top, entries)
-	lists, err := s.ListTrees(ctx, []plan.OID{top})
-	list := slices.Clone(lists[top])
-	for i := range list {
-		list[i].Path = path.Join(under, list[i].Path)
-	}
-	return list, err
+	s.trees.put(o.OID, entries)
+	lists, err := s.ListTrees(ctx, []plan.OID{o.OID})
+	return lists[o.OID], err
 }
 
 // ListTrees lists trees like ListTree, all at once: the number of requests grows only with their depth.

@@ -189,10 +189,7 @@ func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change
 	if err != nil {
 		return c, err
 	}
-	switch {
-	case signing != nil && a.follows:
-		return c, errMoved // git signs only a commit whose parent exists
-	case signing != nil:
+	if signing != nil {
 		return a.addSigned(ctx, draft, signing)
 	}
 	return a.add(draft.text()), nil

@@ -16,7 +16,7 @@ import (
 // Export writes a tree's files byte for byte, without git's filters, into an existing directory. It refuses to
 // overwrite files, names that may stand for another file, and symbolic links that lead out.
 func (s *Store) Export(ctx context.Context, tree plan.OID, dir string) error {
-	entries, err := s.ListTree(ctx, tree, "")
+	entries, err := s.ListTree(ctx, tree)
 	if err != nil {
 		return fmt.Errorf("export %s: %w", tree, err)
 	}

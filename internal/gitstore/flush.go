@@ -31,23 +31,19 @@ func (b *Batch) Flush(ctx context.Context) error {
 	if err := b.write(ctx); err != nil {
 		return err
 	}
-	return b.s.flushBatches(true, b)
+	return b.flushWritten(true)
 }
 
-// flushBatches waits for the batches' data and names the objects. alone says that no ref flush follows.
-func (s *Store) flushBatches(alone bool, batches ...*Batch) error {
-	for _, b := range batches {
-		if err := b.syncFiles(alone); err != nil {
-			return fmt.Errorf("flush objects: %w", err)
-		}
+// flushWritten waits for the batch's data and names the objects. alone says that no ref flush follows.
+func (b *Batch) flushWritten(alone bool) error {
+	if err := b.syncFiles(alone); err != nil {
+		return fmt.Errorf("flush objects: %w", err)
 	}
-	for _, b := range batches {
-		if err := b.nameObjects(alone); err != nil {
-			return err
-		}
+	if err := b.nameObjects(alone); err != nil {
+		return err
 	}
-	if s.writing.flushing == flushAll && !batches[0].volatile {
-		if err := flushSystem(s.objectDir); err != nil {
+	if b.s.writing.flushing == flushAll && !b.volatile {
+		if err := flushSystem(b.s.objectDir); err != nil {
 			return fmt.Errorf("flush objects: %w", err)
 		}
 	}

@@ -96,7 +96,7 @@ func (s *Store) awaitLocks(ctx context.Context) error {
 			s.notice("waiting for " + locks[0].String())
 			told = true
 		}
-		if err := pause(ctx, lockWait/100); err != nil {
+		if err := Pause(ctx, lockWait/100); err != nil {
 			return err
 		}
 	}

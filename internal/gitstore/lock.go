@@ -136,11 +136,8 @@ func (w *lockWatch) held(ctx context.Context) bool {
 // remove removes a lock file, unless another process has made its own in its place.
 func (w *lockWatch) remove(ctx context.Context, path string, old os.FileInfo) {
 	dir := filepath.Join(w.store.commonDir, "wf", "lock")
-	if os.MkdirAll(dir, 0o777) != nil {
-		return
-	}
-	mutex := flock.New(filepath.Join(dir, "stale"), flock.SetPermissions(0o666)) // no plan can have this name
-	if _, err := mutex.TryLockContext(ctx, time.Millisecond); err != nil {
+	mutex, err := w.store.lockFile(ctx, dir, "stale") // no plan can have this name
+	if err != nil {
 		return
 	}
 	defer mutex.Close()

@@ -100,7 +100,7 @@ func (s *Store) prefetchDocuments(ctx context.Context, treeish plan.OID) error {
 	if p.read[treeish] {
 		return nil
 	}
-	entries, err := s.ListTree(ctx, treeish, "")
+	entries, err := s.ListTree(ctx, treeish)
 	if err != nil {
 		return nil //nolint:nilerr // not a tree here: reading it reports that
 	}

@@ -99,7 +99,7 @@ func (s *Store) readPolicy(ctx context.Context, commit plan.OID) (*Policy, error
 			return nil, err
 		}
 	}
-	entries, err := s.ListTree(ctx, commit, "")
+	entries, err := s.ListTree(ctx, commit)
 	if err != nil {
 		return nil, err
 	}
@@ -183,11 +183,10 @@ func (s *Store) AppendPolicy(ctx context.Context, now time.Time, ev PolicyEvent)
 		tip, err := s.commit(ctx, string(p.Commit))
 		return tip, change, err
 	}
-	done, err := a.run(ctx)
-	if err != nil {
+	if err := a.run(ctx); err != nil {
 		return nil, fmt.Errorf("change the policy: %w", err)
 	}
-	return s.readPolicy(context.WithoutCancel(ctx), done.commit.oid)
+	return s.readPolicy(context.WithoutCancel(ctx), a.commit.oid)
 }
 
 // ThrowawayKey is the setting that makes a repository one for trying things out.

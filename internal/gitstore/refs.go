@@ -1,7 +1,6 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +148,7 @@ func (u *refUpdater) warm() {
 // if they no longer can be. Otherwise the cause was passing (a lock, a gc that deleted the objects, packed-refs
 // replaced too quickly for git to notice), and moveRefs retries: a few times, more often while a gc deletes objects,
 // and on a lock file until it can tell that a killed git left it.
-func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, changes []refChange,
+func (s *Store) moveRefs(ctx context.Context, u *refUpdater, b *Batch, changes []refChange,
 	look func(context.Context) (bool, error)) error {
 	const tries, mostLosses = 6, 200
 	ctx = context.WithoutCancel(ctx) // we must learn whether it happened
@@ -169,17 +168,13 @@ func (s *Store) moveRefs(ctx context.Context, u *refUpdater, batches []*Batch, c
 		} else if try == tries {
 			return err
 		}
-		if err := pause(ctx, time.Duration((1+try)*(1+rand.IntN(20)))*time.Millisecond); err != nil {
+		if err := Pause(ctx, time.Duration((1+try)*(1+rand.IntN(20)))*time.Millisecond); err != nil {
 			return err
 		}
 		// Do this last before the retry: it leaves a gc the least time to interfere.
-		lost := false
-		for _, b := range batches {
-			some, restoreErr := b.restore(ctx)
-			if restoreErr != nil {
-				return errors.Join(err, restoreErr)
-			}
-			lost = lost || some
+		lost, restoreErr := b.restore(ctx)
+		if restoreErr != nil {
+			return errors.Join(err, restoreErr)
 		}
 		if lost && losses < mostLosses {
 			losses++
@@ -225,18 +220,12 @@ func (s *Store) Plans(ctx context.Context) ([]PlanRef, error) {
 // noneBelow reports whether no ref is directly below a prefix, if that can be told without starting a git. Like git, it
 // looks into packed-refs after the refs' own files: a ref that is packed meanwhile is in one of the two.
 func (s *Store) noneBelow(prefix string) bool {
-	const mostPacked = 1 << 20 // git searches a larger file faster than we read it
 	files, err := os.ReadDir(filepath.Join(s.commonDir, filepath.FromSlash(prefix)))
-	if len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) ||
-		lstat(filepath.Join(s.commonDir, "reftable")) != nil {
+	if len(files) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	name := filepath.Join(s.commonDir, "packed-refs")
-	if st := lstat(name); st != nil && st.Size() > mostPacked {
-		return false
-	}
-	packed, err := os.ReadFile(name)
-	return err == nil && !bytes.Contains(packed, []byte(" "+prefix+"/")) || errors.Is(err, fs.ErrNotExist)
+	has, known := s.inPackedRefs(" " + prefix + "/")
+	return known && !has
 }
 
 // Active returns this worktree's active plan: where none was chosen, the only one that there is beside registers,
@@ -331,7 +320,7 @@ func (s *Store) writePointer(ctx context.Context, name string, args ...string) (
 		} else if try == tries {
 			return err
 		}
-		if err := pause(ctx, interval); err != nil {
+		if err := Pause(ctx, interval); err != nil {
 			return err
 		}
 	}

@@ -174,38 +174,22 @@ func (s *Store) configuration(ctx context.Context) ([][2]string, error) {
 	return all, nil
 }
 
-// Person returns the user as git would name a committer. Callers act for themselves, whatever GIT_AUTHOR_NAME says. It
-// fails with errNoIdentity if git does not know.
+// Person returns the user as git would name a committer, whom it asks once. Callers act for themselves, whatever
+// GIT_AUTHOR_NAME says. It fails with errNoIdentity if git does not know.
 func (s *Store) Person(ctx context.Context) (plan.Actor, error) {
-	return s.ident(ctx, "GIT_COMMITTER_IDENT")
-}
-
-// ident asks git once for each of the two identities.
-func (s *Store) ident(ctx context.Context, variable string) (plan.Actor, error) {
 	s.naming.Lock()
 	defer s.naming.Unlock()
-	s.mu.Lock()
-	a, ok := s.idents[variable]
-	s.mu.Unlock()
-	if ok {
-		return a, nil
+	if s.person != (plan.Actor{}) {
+		return s.person, nil
 	}
-	out, err := s.Git(ctx, "var", variable)
-	if err != nil {
-		if exitCode(err) > 0 {
-			// Git prints a screen of the same advice here.
-			return plan.Actor{}, errNoIdentity
-		}
-		return plan.Actor{}, err
+	out, err := s.Git(ctx, "var", "GIT_COMMITTER_IDENT")
+	if exitCode(err) > 0 {
+		return plan.Actor{}, errNoIdentity // git prints a screen of the same advice here
 	}
-	a, err = parseIdent(out)
-	if err != nil {
-		return plan.Actor{}, fmt.Errorf("git var %s: %w", variable, err)
+	if err == nil {
+		s.person, err = parseIdent(out)
 	}
-	s.mu.Lock()
-	s.idents[variable] = a
-	s.mu.Unlock()
-	return a, nil
+	return s.person, err
 }
 
 // parseIdent splits "Name <address> seconds zone".

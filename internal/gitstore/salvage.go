@@ -1,7 +1,6 @@
 package gitstore
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +84,7 @@ func (s *Store) Damaged(ctx context.Context, id plan.ID, err error) error {
 
 func (s *Store) damaged(ctx context.Context, id plan.ID, ref string, err error) error {
 	if err == nil || ctx.Err() != nil || IsAbsent(err) || !strings.HasPrefix(ref, planRefs) ||
-		errors.Is(err, ErrNoPlan) && s.inNoFile(ref) {
+		errors.Is(err, ErrNoPlan) && !s.hasRef(ctx, ref) {
 		return err
 	}
 	d, salvageErr := s.Salvage(ctx, ref)
@@ -93,15 +92,6 @@ func (s *Store) damaged(ctx context.Context, id plan.ID, ref string, err error) 
 		return err
 	}
 	return &DamagedError{ID: id, Damage: d, Err: err}
-}
-
-// inNoFile reports whether no file holds a ref: then it is not there, and git need not be asked whether it is damaged.
-func (s *Store) inNoFile(ref string) bool {
-	_, loose := os.Lstat(filepath.Join(s.commonDir, filepath.FromSlash(ref)))
-	_, tables := os.Lstat(filepath.Join(s.commonDir, "reftable"))
-	packed, err := os.ReadFile(filepath.Join(s.commonDir, "packed-refs"))
-	return errors.Is(loose, fs.ErrNotExist) && errors.Is(tables, fs.ErrNotExist) &&
-		(err == nil || errors.Is(err, fs.ErrNotExist)) && !bytes.Contains(packed, []byte(" "+ref+"\n"))
 }
 
 // heldBy returns what a ref holds, even if no such object exists. A ref that holds no object id at all still exists.

@@ -231,7 +231,7 @@ func (s *Store) commit(ctx context.Context, name string) (commitInfo, error) {
 			break
 		}
 		if !old {
-			if err := pause(ctx, interval); err != nil {
+			if err := Pause(ctx, interval); err != nil {
 				return c, err
 			}
 		}
@@ -249,17 +249,19 @@ func (s *Store) forget() { s.objects.close() }
 // hasRef reports whether a ref exists, whatever it names. Like git, it looks into packed-refs after the ref's own file:
 // a ref that is packed meanwhile is in one of the two.
 func (s *Store) hasRef(ctx context.Context, name string) bool {
-	if lstat(filepath.Join(s.commonDir, "reftable")) == nil {
-		if st := lstat(filepath.Join(s.commonDir, filepath.FromSlash(name))); st != nil && !st.IsDir() {
-			return true
-		}
-		packed, err := os.ReadFile(filepath.Join(s.commonDir, "packed-refs"))
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			return bytes.Contains(packed, []byte(" "+name+"\n"))
-		}
+	st := lstat(filepath.Join(s.commonDir, filepath.FromSlash(name)))
+	if has, known := s.inPackedRefs(" " + name + "\n"); known {
+		return has || st != nil && !st.IsDir()
 	}
 	out, err := s.Git(ctx, "for-each-ref", "--format=%(refname)", "--", name)
 	return err == nil && out == name
+}
+
+// inPackedRefs reports whether packed-refs has a text; known is false where only git can tell.
+func (s *Store) inPackedRefs(text string) (has, known bool) {
+	packed, err := os.ReadFile(s.packedRefs())
+	return bytes.Contains(packed, []byte(text)), (err == nil || errors.Is(err, fs.ErrNotExist)) &&
+		lstat(filepath.Join(s.commonDir, "reftable")) == nil
 }
 
 func (s *Store) lookCommit(ctx context.Context, name string) (c commitInfo, err error) {
@@ -342,7 +344,7 @@ func (s *Store) readNamed(ctx context.Context, id plan.ID, name string, of view)
 		if !errors.Is(err, errMissing) || wait > time.Second {
 			return snap, err
 		}
-		if err := pause(ctx, wait); err != nil {
+		if err := Pause(ctx, wait); err != nil {
 			return nil, err
 		}
 		s.forget()
@@ -364,18 +366,10 @@ func (s *Store) readKnown(ctx context.Context, id plan.ID, c commitInfo) (*known
 	if err != nil {
 		return nil, err
 	}
-	s.remember(id, next)
-	return next, nil
-}
-
-// remember keeps what is known of a plan, if anything.
-func (s *Store) remember(id plan.ID, k *known) {
-	if k == nil {
-		return
-	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.plans[id] = k
+	s.plans[id] = next
+	s.mu.Unlock()
+	return next, nil
 }
 
 func (s *Store) readChanges(ctx context.Context, id plan.ID, k *known, c commitInfo) (*known, error) {

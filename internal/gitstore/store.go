@@ -39,12 +39,12 @@ type Store struct {
 	partial   partial
 	gcAwaited atomic.Value // the gc (runningGC) that we have waited for long enough
 
-	mu     sync.Mutex
-	plans  map[plan.ID]*known        // what we last read of each plan
-	turns  map[plan.ID]chan struct{} // each held by the writer to a plan
-	idents map[string]plan.Actor
+	mu    sync.Mutex
+	plans map[plan.ID]*known        // what we last read of each plan
+	turns map[plan.ID]chan struct{} // each held by the writer to a plan
 
-	naming     sync.Mutex  // held while git is asked for an identity
+	naming     sync.Mutex // held while git is asked who the user is
+	person     plan.Actor
 	asking     sync.Mutex  // held while git is asked for its configuration
 	config     [][2]string // git's configuration as of configRead
 	configRead time.Time
@@ -89,9 +89,8 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 		commonDir: filepath.FromSlash(lines[1]),
 		objectDir: filepath.FromSlash(lines[2]),
 
-		plans:  map[plan.ID]*known{},
-		turns:  map[plan.ID]chan struct{}{},
-		idents: map[string]plan.Actor{},
+		plans: map[plan.ID]*known{},
+		turns: map[plan.ID]chan struct{}{},
 	}
 	s.objects = &reader{lasting: lasting{s: s}}
 	s.events = &refUpdater{lasting: lasting{s: s}, flush: true}

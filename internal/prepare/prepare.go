@@ -152,7 +152,9 @@ func (r *runner) settle(res *Result, failed error) {
 	switch {
 	case res.OnError == plandoc.SkipOptional:
 		res.Record.Result = plandoc.StepSkipped
-		res.Record.Problem = joined(res.Record.Problem, shortened(res.Output, problemTail))
+		if tail := strings.TrimSpace(shortened(res.Output, problemTail)); tail != "" {
+			res.Record.Problem += "\n" + tail
+		}
 		res.Output = ""
 	case res.OnError == plandoc.ManualIntervention && answered:
 		res.Record.Result, res.Output = plandoc.StepAnswered, answer
@@ -163,13 +165,6 @@ func (r *runner) settle(res *Result, failed error) {
 
 // problemTail is how much of a skipped step's output its record keeps, in bytes.
 const problemTail = 1000
-
-func joined(a, b string) string {
-	if b = strings.TrimSpace(b); b == "" {
-		return a
-	}
-	return a + "\n" + b
-}
 
 // try runs the step's commands once. The step's output is what they print, including a command that fails and ends it.
 func (r *runner) try(ctx context.Context, res *Result) error {
@@ -196,7 +191,8 @@ func (r *runner) try(ctx context.Context, res *Result) error {
 			failed = r.look(work, c, &all)
 		}
 		if failed == nil && work.Err() != nil || errors.Is(failed, context.DeadlineExceeded) {
-			failed = tooLong(limit)
+			failed = fmt.Errorf("stopped because it still ran after %s (timeout_seconds of the step sets the limit)",
+				limit)
 		}
 		if failed != nil {
 			break
@@ -205,10 +201,6 @@ func (r *runner) try(ctx context.Context, res *Result) error {
 	res.Record.Bytes = int64(all.Len())
 	res.Output = shortened(process.Printable(all.Bytes()), MaxOutput)
 	return failed
-}
-
-func tooLong(limit time.Duration) error {
-	return fmt.Errorf("stopped because it still ran after %s (timeout_seconds of the step sets the limit)", limit)
 }
 
 // shell runs a command line.

@@ -169,10 +169,8 @@ func (m Mask) Event(ev plan.Event) plan.Event {
 		}
 		return e
 	case plan.Ask:
-		e.Attempt, e.Questions = m.attempt(e.Attempt), slices.Clone(e.Questions)
-		for i := range e.Questions {
-			e.Questions[i].Question = m.Text(e.Questions[i].Question)
-		}
+		e.Attempt = m.attempt(e.Attempt)
+		e.Questions = changed(e.Questions, func(q *plan.Question) { q.Question = m.Text(q.Question) })
 		return e
 	}
 	return ev
@@ -185,34 +183,29 @@ func (m Mask) attempt(e plan.AddAttempt) plan.AddAttempt {
 	return e
 }
 
-func (m Mask) notes(list []plan.Note) []plan.Note {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Text = m.Text(list[i].Text)
-	}
-	return list
-}
-
 func (m Mask) review(r plan.Review) plan.Review {
-	r.Criteria, r.Reason, r.Suggestions = m.criteria(r.Criteria), m.Text(r.Reason), slices.Clone(r.Suggestions)
-	for i := range r.Suggestions {
-		r.Suggestions[i].Text = m.Text(r.Suggestions[i].Text)
-	}
+	r.Criteria, r.Reason = m.criteria(r.Criteria), m.Text(r.Reason)
+	r.Suggestions = changed(r.Suggestions, func(s *plan.Suggestion) { s.Text = m.Text(s.Text) })
 	return r
 }
 
+func (m Mask) notes(list []plan.Note) []plan.Note {
+	return changed(list, func(n *plan.Note) { n.Text = m.Text(n.Text) })
+}
+
 func (m Mask) criteria(list []plan.CriterionResult) []plan.CriterionResult {
-	list = slices.Clone(list)
-	for i := range list {
-		list[i].Evidence = m.Text(list[i].Evidence)
-	}
-	return list
+	return changed(list, func(r *plan.CriterionResult) { r.Evidence = m.Text(r.Evidence) })
 }
 
 func (m Mask) prepared(list []plan.Prepared) []plan.Prepared {
+	return changed(list, func(p *plan.Prepared) { p.Output, p.Problem = m.Text(p.Output), m.Text(p.Problem) })
+}
+
+// changed is a copy of a list with each of its items changed.
+func changed[T any](list []T, change func(*T)) []T {
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Output, list[i].Problem = m.Text(list[i].Output), m.Text(list[i].Problem)
+		change(&list[i])
 	}
 	return list
 }

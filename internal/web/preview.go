@@ -71,7 +71,7 @@ func (s *Server) filePage(w http.ResponseWriter, r *http.Request) error {
 	p.Past = at
 	p.Verdict = state.VersionVerdict(t.TaskID, p.Version)
 	p.Title = string(t.TaskID) + " " + p.Version + " " + plain.Line(entry.Path)
-	entries, err := s.Store.ListTree(r.Context(), v.Files, "")
+	entries, err := s.Store.ListTree(r.Context(), v.Files)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
 
 // entry finds a file by its path among those of the tree. It looks up no path anywhere else.
 func (s *Server) entry(ctx context.Context, tree plan.OID, name string) (gitstore.TreeEntry, error) {
-	entries, err := s.Store.ListTree(ctx, tree, "")
+	entries, err := s.Store.ListTree(ctx, tree)
 	if err != nil {
 		return gitstore.TreeEntry{}, err
 	}

@@ -302,7 +302,7 @@ func (p *taskPage) versions(ctx context.Context, store *gitstore.Store, snap *gi
 }
 
 func (p *taskPage) files(ctx context.Context, store *gitstore.Store, v *version) {
-	entries, err := store.ListTree(ctx, v.Record.Files, "")
+	entries, err := store.ListTree(ctx, v.Record.Files)
 	p.ok(err)
 	for _, e := range entries {
 		f := file{TreeEntry: e, Size: -1, URL: planURL(p.Plan, "task", string(p.TaskID), "file", v.ID) + "/" +

@@ -37,12 +37,9 @@ func (p *Pool) Kept(ctx context.Context, key string) (dir string, there bool, fi
 	}
 	defer p.store.TellIfSlow("waiting for another run, which prepares " + dir)()
 	unlock := gitstore.TryLock(dir)
-	for unlock == nil {
-		select {
-		case <-ctx.Done():
-			return "", false, nil, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-			unlock = gitstore.TryLock(dir)
+	for ; unlock == nil; unlock = gitstore.TryLock(dir) {
+		if err := gitstore.Pause(ctx, 50*time.Millisecond); err != nil {
+			return "", false, nil, err
 		}
 	}
 	// An old one is filled anew, before a system that cleans its temporary files takes some of it.
