@@ -219,7 +219,7 @@ func (x *explainer) find(id plan.TaskID) cause {
 		return x.possibly("its plan is to be grafted")
 	case t.Status == plan.StatusWaitingInput:
 		return x.possibly("a role is asked")
-	case t.Status == plan.StatusToBeModified:
+	case t.Status == plan.StatusToBeModified, t.Status == plan.StatusWaitingExternal && x.s.DropsNext(t):
 		return x.possibly(x.s.Reason(t)) // it was rejected, is stale or set aside, or did not land
 	}
 	if x.s.SessionStatus() == plan.SessionPaused {

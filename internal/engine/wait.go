@@ -69,7 +69,7 @@ func (e *Engine) waits(ctx context.Context, snap *gitstore.Snapshot, s *plan.Sta
 func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, t *plan.TaskState) (w Wait,
 	ok bool, err error) {
 	switch {
-	case t.NodeType == plan.Goal:
+	case t.NodeType == plan.Goal || s.DropsNext(t):
 		return Wait{}, false, nil
 	case t.Status == plan.StatusWaitingExternal && s.Decided(t.TaskID):
 		return Wait{Text: s.Reason(t), Command: "git wf retry " + string(t.TaskID), Act: ActRetry}, true, nil

@@ -207,6 +207,14 @@ func TestDropNeeds(t *testing.T) {
 			if due := len(s.ToDrop()) > 0; due != tt.due {
 				t.Errorf("a run drops it: %v", due)
 			}
+			reason := s.Reason(s.Tasks[tt.task])
+			if strings.HasSuffix(reason, ", git wf run drops it") != tt.due {
+				t.Errorf("a run drops it is %v, but the reason is %s", tt.due, reason)
+			}
+			if refused := new(abandonError); errors.As(err, &refused) &&
+				!strings.HasSuffix(reason, "can't be dropped: "+strings.Join(refused.Needs, "; ")) {
+				t.Errorf("the reason does not say what keeps it: %s", reason)
+			}
 		})
 	}
 }

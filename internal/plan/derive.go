@@ -472,6 +472,11 @@ func (s *State) Reason(t *TaskState) string {
 	switch {
 	case t.Status == StatusReady && t.reason == "":
 		return s.Crowded(t.TaskID, s.claims)
+	case t.Status == StatusWaitingExternal && s.exhaustedTo(t, onExhaustedDrop):
+		if needs := s.neededFor(t, s.dropsWith(t), true); len(needs) > 0 {
+			return t.reason + ", and can't be dropped: " + strings.Join(needs, "; ")
+		}
+		return t.reason + ", git wf run drops it"
 	case !t.waits || t.NodeType == Goal:
 		return t.reason
 	case t.NodeType == Check:

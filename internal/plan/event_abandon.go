@@ -130,12 +130,17 @@ func (s *State) Dropped(id TaskID) []TaskID {
 // ToDrop are the tasks that are to be dropped, in plan order. One that something else names is for a person.
 func (s *State) ToDrop() (due []*TaskState) {
 	for _, t := range s.order {
-		if t.Status == StatusWaitingExternal && s.exhaustedTo(t, onExhaustedDrop) &&
-			len(s.neededFor(t, s.dropsWith(t), true)) == 0 {
+		if s.DropsNext(t) {
 			due = append(due, t)
 		}
 	}
 	return due
+}
+
+// DropsNext reports whether the task is among ToDrop.
+func (s *State) DropsNext(t *TaskState) bool {
+	return t.Status == StatusWaitingExternal && s.exhaustedTo(t, onExhaustedDrop) &&
+		len(s.neededFor(t, s.dropsWith(t), true)) == 0
 }
 
 // assumesOrder reports whether nothing but the order of another system's file says what the task depends on.

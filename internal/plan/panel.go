@@ -197,11 +197,8 @@ func (s *State) exhausted(t *TaskState) string {
 		return roundOf(n, of) + ", and no round is left"
 	}
 	reason := roundOf(n, of) + ", " + VersionID(t.Active) + " was rejected"
-	switch {
-	case s.mayAccept(t, t.Active):
+	if s.mayAccept(t, t.Active) {
 		reason += ", git wf run accepts it"
-	case s.exhaustedTo(t, onExhaustedDrop):
-		reason += ", git wf run drops it unless it is named elsewhere"
 	}
 	return reason
 }
