@@ -301,6 +301,9 @@ func (e *Engine) expands(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	return "", stays, nil
 }
 
+// mendWorkflow ends the evidence of what no other candidate helps.
+const mendWorkflow = "mend the workflow: git wf plan --workflow FILE makes a new plan of it"
+
 // fillsFrom is expands of what is not filled yet.
 func (e *Engine) fillsFrom(ctx context.Context, w *expand.Workflow, s *plan.State, from expand.Version) (string,
 	error) {
@@ -314,10 +317,17 @@ func (e *Engine) fillsFrom(ctx context.Context, w *expand.Workflow, s *plan.Stat
 		if err == nil {
 			whole, err = s.Merged(t.TaskID, p, t.Active+1)
 		}
+		if err == nil {
+			err = whole.FillsTooDeep(expand.Fills(made)).Err()
+		}
 		var wrong plan.Findings
 		switch {
 		case errors.As(err, &wrong):
-			return string(t.FillTargetTaskID) + ": " + wrong.Error(), nil
+			why := string(t.FillTargetTaskID) + ": " + wrong.Error()
+			if wrong.Has("depth") { // whatever the file says
+				why += "; " + mendWorkflow
+			}
+			return why, nil
 		case err != nil:
 			return "", err
 		}

@@ -67,6 +67,9 @@ func (e *Engine) candidate(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	} else {
 		c.whole, err = s.Merged(t.TaskID, c.plan, t.Active)
 	}
+	if err == nil {
+		err = c.whole.FillsTooDeep(c.fills).Err()
+	}
 	if errors.As(err, &c.wrong) {
 		return c, nil
 	}

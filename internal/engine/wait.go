@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -74,9 +75,15 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	case t.Status == plan.StatusWaitingExternal && s.Decided(t.TaskID):
 		return Wait{Text: s.Reason(t), Command: "git wf retry " + string(t.TaskID), Act: ActRetry}, true, nil
 	case t.Status == plan.StatusWaitingExternal:
-		return Wait{Text: s.Reason(t), Command: "git wf show " + string(t.TaskID) + "; git wf retry " +
-			"" + string(t.TaskID),
-			Failed: t.Decides == nil, Spent: spent(s, t), Act: ActRetry}, true, nil
+		w = Wait{Text: s.Reason(t), Command: "git wf show " + string(t.TaskID), Failed: t.Decides == nil,
+			Spent: spent(s, t), Act: ActRetry}
+		stuck, err := e.workflowStuck(ctx, snap, t)
+		if stuck {
+			w.Text += "; " + mendWorkflow
+		} else {
+			w.Command += "; git wf retry " + string(t.TaskID)
+		}
+		return w, true, err
 	case t.Status == plan.StatusWaitingInput:
 		w, err = e.waitForInput(ctx, snap, s, t)
 		w.Act = ActAnswer
@@ -91,6 +98,19 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 		return w, ok, nil
 	}
 	return Wait{}, false, nil
+}
+
+// workflowStuck reports whether a task's newest version is rejected for what the plan's workflow makes of any.
+func (e *Engine) workflowStuck(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (bool, error) {
+	reviews := snap.Records.Of(t.TaskID).Reviews
+	expands := func(c plan.Criterion) bool { return c.CheckMethod == plan.Expands }
+	if len(reviews) == 0 || !slices.ContainsFunc(t.AcceptanceCriteria, expands) {
+		return false, nil
+	}
+	r, err := export.ReadReview(ctx, e.Store, snap, t.TaskID, reviews[len(reviews)-1])
+	return slices.ContainsFunc(r.Criteria, func(c plan.CriterionResult) bool {
+		return c.Result == plan.ResultFail && strings.HasSuffix(c.Evidence, mendWorkflow)
+	}), err
 }
 
 // spent lists the attempts or rounds that a task, or the review of its newest version, has used up.

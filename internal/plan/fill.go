@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // A plan made from a workflow may have GOALs whose tasks are known only later: once the task that lists
 // them is approved, or once a round has ended. For each such GOAL there is an ACTION PLAN-n, which
@@ -27,6 +30,29 @@ func (p *Plan) AddFills(fills []*Task, by Planner) error {
 		p.Tasks = append(p.Tasks, made...)
 	}
 	return nil
+}
+
+// FillsTooDeep finds GOALs below which AddFills would put a task deeper than the plan allows.
+func (p *Plan) FillsTooDeep(fills []*Task) (fs Findings) {
+	tasks, most := p.Index(), p.Limits().MaxDecompositionDepth
+	for _, f := range fills {
+		if level := tasks.Depth(f.FillTargetTaskID) + 1; level > most {
+			fs = append(fs, p.TooDeep(f.FillTargetTaskID, "what fills it is too deep below the root", level))
+		}
+	}
+	return fs
+}
+
+// TooDeep is what is wrong with a task at a level below the root that the plan does not allow.
+func (p *Plan) TooDeep(id TaskID, message string, level int) Finding {
+	most := fmt.Sprintf("at most %d levels", p.Limits().MaxDecompositionDepth)
+	f := Finding{Code: "depth", TaskID: id, Message: message, Found: fmt.Sprintf("level %d", level),
+		Expected: most + " (config.max_decomposition_depth)",
+		Example:  fmt.Sprintf("max_decomposition_depth: %d", level)}
+	if p.Workflow != nil { // whose file has no config
+		f.Expected, f.Example = most+"; each group is one, and each loop over groups one more", "fewer nested groups"
+	}
+	return f
 }
 
 // fillGoal is base with the fragment's tasks below the GOAL, behind those that are there.

@@ -32,9 +32,8 @@ func (v *validator) checkTree() {
 	v.reportParentLoops()
 	for i, t := range p.Tasks {
 		if limit := v.limits.MaxDecompositionDepth; t.NodeType != plan.Check && depth[i] > limit {
-			v.add(i, "depth", "parent_task_id", "is too deep below the root",
-				fmt.Sprintf("at most %d levels (config.max_decomposition_depth)", limit),
-				fmt.Sprintf("level %d", depth[i]), fmt.Sprintf("max_decomposition_depth: %d", depth[i]))
+			f := p.TooDeep(t.TaskID, "is too deep below the root", depth[i])
+			v.add(i, f.Code, "parent_task_id", f.Message, f.Expected, f.Found, f.Example)
 		}
 	}
 	v.checkGoals()

@@ -54,7 +54,9 @@ type expander struct {
 	later []later
 	fills []Fill
 
-	widened []widening // for lint
+	widened []widening           // for lint
+	held    map[*node]bool       // as the linter's
+	asked   []plan.RootCriterion // of a fill: what the first rendering gave the root
 	ask     string
 	tasks   int
 	fs      plan.Findings
@@ -85,7 +87,7 @@ type target struct {
 func (w *Workflow) expand(in *Inputs, mode int, fill *target) *expander {
 	x := &expander{
 		w: w, in: in, mode: mode, fill: fill, ids: map[plan.TaskID]*inst{plan.RootID: {}},
-		used: map[*file]bool{w.files[0]: true},
+		used: map[*file]bool{w.files[0]: true}, held: map[*node]bool{},
 	}
 	x.nodes(w.nodes, w.files[0].scope(in, nil), nil, true, fill == nil)
 	return x
@@ -170,6 +172,14 @@ func (x *expander) when(n *node, e *env) bool {
 		return true
 	}
 	filled := x.value(n, cond, e)
+	if asked([]*node{{raw: n.raw}}, roundName) {
+		x.held[n] = x.held[n] || holds(&filled, func(path string) (any, bool) {
+			if path == roundName {
+				return e.look(path)
+			}
+			return wild{}, true
+		})
+	}
 	return holds(&filled, e.look)
 }
 

@@ -19,7 +19,7 @@ import (
 // come to. It renders every combination of choices, as far as it goes and, with samples in the place of approved
 // files, whole. A check that could not run is a finding.
 func (w *Workflow) Lint() plan.Findings {
-	l := &linter{w: w, fs: slices.Clone(w.fs)}
+	l := &linter{w: w, fs: slices.Clone(w.fs), held: map[*node]bool{}}
 	for _, f := range w.files {
 		l.file(f)
 	}
@@ -32,12 +32,19 @@ func (w *Workflow) Lint() plan.Findings {
 	for _, in := range choices {
 		l.renderings(in)
 	}
+	walk(l.w.nodes, func(n *node) {
+		if held, asks := l.held[n]; asks && !held {
+			l.node(n, "never-holds", "when", "holds in no round that there can be",
+				"a round from 1 to the repeat's max", "none", "when: {round: 2}")
+		}
+	})
 	return l.result()
 }
 
 type linter struct {
-	w  *Workflow
-	fs plan.Findings
+	w    *Workflow
+	fs   plan.Findings
+	held map[*node]bool // of each when that asks for the round, whether it holds in one
 }
 
 // at notes what is wrong in a file outside of its nodes.
@@ -114,15 +121,19 @@ func (w *Workflow) Choices() (some []*Inputs, n int) {
 
 // factValues are both, where a when speaks of the fact.
 func (w *Workflow) factValues(f Fact) []any {
-	spoken := false
-	walk(w.nodes, func(n *node) {
-		spoken = spoken || slices.ContainsFunc(conditions(n.raw.Child("when")),
-			func(c document.Node) bool { return c.Key == f.Name })
-	})
-	if spoken {
+	if asked(w.nodes, f.Name) {
 		return []any{true, false}
 	}
 	return []any{true}
+}
+
+// asked reports whether a when of the nodes, or below them, speaks of a name.
+func asked(nodes []*node, name string) (asks bool) {
+	walk(nodes, func(n *node) {
+		asks = asks || slices.ContainsFunc(conditions(n.raw.Child("when")),
+			func(c document.Node) bool { return c.Key == name })
+	})
+	return asks
 }
 
 // values are those that lint tries.
@@ -179,6 +190,9 @@ func (l *linter) renderings(in *Inputs) {
 	whole := l.w.expand(in, sample, nil)
 	l.outcomes(whole)
 	p := l.judge(whole, false)
+	for n, held := range whole.held {
+		l.held[n] = l.held[n] || held
+	}
 	l.covered(whole, p)
 	l.together(whole, p)
 	l.circles(whole, p)

@@ -269,7 +269,9 @@ func (x *expander) repeat(n *node, e *env, parent *inst, on, fresh bool) []*inst
 	case at != nil:
 		known, next = at.n, false
 	case x.mode == sample:
-		known = min(2, most)
+		if known = min(2, most); asked([]*node{n}, roundName) {
+			known = most
+		}
 	case x.mode == utmost:
 		known = most
 	}
