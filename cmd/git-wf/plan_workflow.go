@@ -320,7 +320,11 @@ func (p printer) printMade(m *madePlan) {
 	}
 	fmt.Fprintf(p.stderr, "%s %d: %s\n", m.Name(), m.Version(), plain.Line(m.About()))
 	if len(m.Params()) > 0 {
-		fmt.Fprintf(p.stderr, "score %d, %s\n", m.inputs.Score, plain.Line(m.setText()))
+		score := ""
+		if m.Scores() {
+			score = fmt.Sprintf("score %d, ", m.inputs.Score)
+		}
+		fmt.Fprintln(p.stderr, score+plain.Line(m.setText()))
 	}
 	if text := m.boundsLine(); text != "" {
 		fmt.Fprintln(p.stderr, text)

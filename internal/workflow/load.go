@@ -212,6 +212,9 @@ func (w *Workflow) About() string { return w.files[0].head.About }
 // Guide says for which sentences the workflow is, and what may follow it.
 func (w *Workflow) Guide() Guide { return w.files[0].head.Guide }
 
+// Scores reports whether points for the sentence or for facts suggest values of params.
+func (w *Workflow) Scores() bool { return len(w.files[0].head.Score.Rules) > 0 }
+
 // DeliverAccepted reports whether an export takes what was accepted because its rounds were used up.
 func (w *Workflow) DeliverAccepted() bool { return w.files[0].head.DeliverAccepted }
 
@@ -415,7 +418,7 @@ func (w *Workflow) take(f *file) {
 		if i < 0 {
 			w.facts = append(w.facts, fact)
 		} else if !slices.Equal(w.facts[i].Any, fact.Any) {
-			w.differs(f, "facts", name)
+			w.differsIn(f, "facts", name)
 		}
 	}
 	if list := f.root.Child("criteria"); list != nil {
@@ -429,7 +432,8 @@ func (w *Workflow) take(f *file) {
 				w.criteria = append(w.criteria, rootCriterion{c, []*file{f}})
 			case w.criteria[same].raw.Child("statement").Text != c.Child("statement").Text ||
 				w.criteria[same].files[0] == f:
-				w.differs(f, "criteria", strconv.Itoa(i))
+				have := w.criteria[same]
+				w.differs(f, fmt.Sprintf("criteria[%d]", i), c.Child("id").Text, have.files[0].Name, int(have.raw.Line))
 			default:
 				w.criteria[same].files = append(w.criteria[same].files, f)
 			}
@@ -446,18 +450,25 @@ func merge[T any](w *Workflow, f *file, all map[string]T, field, name string, va
 	one, _ := json.Marshal(have) // both came from JSON
 	other, _ := json.Marshal(value)
 	if !bytes.Equal(one, other) {
-		w.differs(f, field, name)
+		w.differsIn(f, field, name)
 	}
 }
 
-func (w *Workflow) differs(f *file, field, name string) {
-	path := field + "." + name
-	if field == "criteria" {
-		path = field + "[" + name + "]"
+// differsIn is differs of a mapping of names.
+func (w *Workflow) differsIn(f *file, field, name string) {
+	for _, other := range w.files {
+		if other != f && other.root.Child(field).Child(name) != nil {
+			w.differs(f, field+"."+name, name, other.Name, plandoc.LineOf(other.root, field+"."+name))
+			return
+		}
 	}
+}
+
+func (w *Workflow) differs(f *file, path, name, other string, line int) {
 	w.fs = append(w.fs, plan.Finding{
 		Code: "id-clash", File: f.Name, Line: plandoc.LineOf(f.root, path), Path: path,
 		Message: "the name has another meaning already", Expected: "a name of its own, or the same content as there",
+		Found: fmt.Sprintf("%s, also at %s:%d", plain.Quote(name), other, line),
 	})
 }
 
@@ -534,7 +545,8 @@ func (l *loader) use(n *node, via []string) ([]*node, error) {
 	src, err := l.find(name)
 	if err != nil {
 		finding.Code, finding.Message = "unknown-name", "no such workflow is here"
-		finding.Expected, finding.Example = "the name of a workflow", "use: spec"
+		finding.Expected, finding.Example = "the name of a workflow: yours is "+name+".yaml in "+
+			".git/wf/templates/workflows/ or ~/.config/git-wf/templates/workflows/", "use: spec"
 		finding.Found = plain.Quote(name) + ": " + plain.Line(err.Error())
 		return nil, plan.Findings{finding}
 	}

@@ -283,12 +283,7 @@ func (x *expander) jobs(i *inst) int {
 // root gives the root what the file says of the whole.
 func (x *expander) root(root *plan.Task) {
 	e := x.w.files[0].scope(x.in, nil)
-	for _, c := range x.w.criteria {
-		if slices.ContainsFunc(c.files, func(f *file) bool { return x.used[f] }) {
-			root.RootAcceptanceCriteria = append(root.RootAcceptanceCriteria,
-				plan.RootCriterion{ID: c.raw.Child("id").Text, Statement: c.raw.Child("statement").Text})
-		}
-	}
+	root.RootAcceptanceCriteria = x.checklist()
 	top := &node{file: x.w.files[0], raw: x.w.files[0].root}
 	from := &inst{node: top, env: e}
 	final := &plan.FinalDeliverableSpec{Mode: plan.PassThrough, IncludeChildren: x.resolve(top, from, "deliver").ids}
@@ -299,6 +294,29 @@ func (x *expander) root(root *plan.Task) {
 	}
 	final.DeliverAccepted = x.in.SchemaVersion > 1 && x.w.DeliverAccepted()
 	root.FinalDeliverableSpec = final
+}
+
+// checklist has the criteria of the files that are used so far.
+func (x *expander) checklist() (all []plan.RootCriterion) {
+	for _, c := range x.w.criteria {
+		if slices.ContainsFunc(c.files, func(f *file) bool { return x.used[f] }) {
+			all = append(all, plan.RootCriterion{ID: c.raw.Child("id").Text, Statement: c.raw.Child("statement").Text})
+		}
+	}
+	return all
+}
+
+// covering keeps what the plan's root has: a fill brings no criteria of a workflow that is used only there.
+func (x *expander) covering(covers []string) []string {
+	if x.fill == nil || len(covers) == 0 {
+		return covers
+	}
+	if x.asked == nil {
+		x.asked = x.w.expand(x.in, asFar, nil).checklist()
+	}
+	return slices.DeleteFunc(covers, func(id string) bool {
+		return !slices.ContainsFunc(x.asked, func(c plan.RootCriterion) bool { return c.ID == id })
+	})
 }
 
 // taskDoc is a task of the file with its references replaced.
@@ -460,8 +478,10 @@ func (d *taskDoc) files() []string {
 // criteria completes what the task is judged by: the file's own criteria, its schemas, and what the engine asks of a
 // task that others are rendered from, that judges or that decides.
 func (x *expander) criteria(i *inst, t *plan.Task, d *taskDoc) {
+	t.Covers = x.covering(t.Covers)
 	for k := range t.AcceptanceCriteria {
 		c := &t.AcceptanceCriteria[k]
+		c.Covers = x.covering(c.Covers)
 		c.Severity = cmp.Or(c.Severity, plan.Must)
 		if c.CheckMethod == "" {
 			c.CheckMethod = plan.ManualReview
