@@ -43,6 +43,7 @@ type Rule string
 const (
 	RuleEmpty      Rule = "nothing was written"
 	RuleMissing    Rule = "a declared file is missing"
+	RuleNoMatch    Rule = "no file fits a declared pattern"
 	RulePattern    Rule = "the declared name is not a pattern"
 	RuleUndeclared Rule = "the file is not declared"
 	RuleSingleFile Rule = "the deliverable is a single file"
@@ -229,7 +230,11 @@ func (c *collection) declared(spec *plan.DeliverableSpec) error {
 	}
 	for i, p := range patterns {
 		if !used[i] && !p.optional {
-			c.report(p.String(), RuleMissing, "a file "+p.String(), c.names())
+			rule := RuleMissing
+			if relpath.IsPattern(p.glob) {
+				rule = RuleNoMatch
+			}
+			c.report(p.String(), rule, "a file "+p.String(), c.names())
 		}
 	}
 	if spec.SingleFile && len(c.files)-undeclared > 1 {

@@ -127,7 +127,7 @@ func TestCollectRefuses(t *testing.T) {
 		{"WF_OUT a link", "rmdir ../out; ln -s /etc ../out", anything, ".: not a regular file"},
 		{"WF_OUT a file", "rmdir ../out; : >../out", anything, ".: not a regular file"},
 		{"missing", ": >a", plan.DeliverableSpec{Files: []string{"a", "b", "c/**"}},
-			"b: a declared file is missing\nc/**: a declared file is missing"},
+			"b: a declared file is missing\nc/**: no file fits a declared pattern"},
 		{"undeclared", ": >a; : >b", plan.DeliverableSpec{Filename: "a"}, "b: the file is not declared"},
 		{"outside of the output directory", ": >a", plan.DeliverableSpec{OutputDir: "site"}, "a: the file is not declared"},
 		{"misplaced", ": >a", plan.DeliverableSpec{OutputDir: "site", Filename: "a"},

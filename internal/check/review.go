@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -103,8 +104,12 @@ func ByPerson(s Subject, ran []plan.CriterionResult, o Opinion, now time.Time) (
 	if len(o.Ratings) > 0 || s.Rubric != nil && o.Verdict == plan.Approved {
 		var err error
 		if r.Score, err = s.rate(&r, o.Ratings); err != nil {
-			return plan.Review{}, fault.Usage("--rating DIMENSION=NUMBER, or DIMENSION=none where it "+
-				"does not apply", "%s: %w", s.Task.TaskID, err)
+			hint := "leave --rating out"
+			if s.Rubric != nil {
+				hint = fmt.Sprintf("--rating NAME=NUMBER for each of %s: %s",
+					plain.Line(strings.Join(s.Rubric.Names(), ", ")), s.Rubric.RatingForm("NAME=none"))
+			}
+			return plan.Review{}, fault.Usage(hint, "%s: %w", s.Task.TaskID, err)
 		}
 		o.Score = &r.Score
 	}

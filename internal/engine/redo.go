@@ -255,11 +255,37 @@ func (e *Engine) Waive(ctx context.Context, id plan.ID, task plan.TaskID, criter
 	if t == nil || t.NodeType != plan.Action || t.Active == 0 {
 		return nil, &plan.RefusedError{Task: task, Reason: "has no version to waive anything of", Hint: "git wf status"}
 	}
+	if passed, err := e.passed(ctx, snap, t, criterion); err != nil {
+		return nil, err
+	} else if passed {
+		return nil, &plan.RefusedError{Task: task, Hint: fmt.Sprintf("git wf show %s says what it lacks", task),
+			Reason: fmt.Sprintf("%s passed in %s: there is nothing to waive", criterion, plan.VersionID(t.Active))}
+	}
 	ev := plan.Waive{Task: task, Version: t.Active, Criterion: criterion, Decision: d}
 	if ev.Rejudged, err = e.rejudge(ctx, snap, s, t, criterion, d); err != nil {
 		return nil, err
 	}
 	return e.append(ctx, id, ev, nil, nil)
+}
+
+// passed reports whether a criterion of the newest version passed, and failed nowhere.
+func (e *Engine) passed(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, criterion string) (
+	passed bool, err error) {
+	for _, r := range snap.Records.Of(t.TaskID).Reviews {
+		if r.Version != t.Active {
+			continue
+		}
+		rev, err := export.ReadReview(ctx, e.Store, snap, t.TaskID, r)
+		for _, c := range rev.Criteria {
+			if passed = passed || c.ID == criterion && c.Result == plan.ResultPass; c.ID == criterion && !c.Passed() {
+				return false, err
+			}
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return passed, nil
 }
 
 // rejudge repeats the engine's last review of the version with one criterion waived; nil if there was none.
