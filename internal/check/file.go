@@ -52,7 +52,7 @@ func File(r plan.Review) []byte {
 		fmt.Fprintf(&b, "\n## Reasons\n\n%s", fenced(r.Reason))
 	}
 	change := r.Suggestions
-	if len(change) == 0 && r.Verdict == plan.Rejected && r.Reason != "" {
+	if len(change) == 0 && r.Verdict == plan.Rejected && r.Reason != "" && !strings.Contains(r.Reason, "\n") {
 		change = []plan.Suggestion{{Priority: "HIGH", Text: r.Reason}} // one line is all that somebody said
 	}
 	if len(change) > 0 {

@@ -251,12 +251,9 @@ func ByAgent(s Subject, ran []plan.CriterionResult, said plan.Review, rulings ma
 }
 
 // refuse rejects a document that can't be used, so that its criteria can't be judged.
-func (s Subject) refuse(r *plan.Review, reason string, findings []string) {
-	r.Verdict, r.Reason = plan.Rejected, reason
+func (s Subject) refuse(r *plan.Review, why string, findings []string) {
+	r.Verdict, r.Reason = plan.Rejected, why+":\n"+strings.Join(findings, "\n")
 	r.Criteria = s.Task.Results(nil, r.Reviewer, nil)
-	for _, text := range findings {
-		r.Suggestions = append(r.Suggestions, plan.Suggestion{Priority: "HIGH", Text: text})
-	}
 }
 
 // OfAct is the built-in review of a document that acts on other tasks, such as verdicts. by is the name
@@ -265,7 +262,7 @@ func (s Subject) refuse(r *plan.Review, reason string, findings []string) {
 func OfAct(s Subject, by string, ran []plan.CriterionResult, findings []string, now time.Time) plan.Review {
 	r := s.about(plan.Review{Reviewer: by}, now)
 	if len(findings) > 0 {
-		s.refuse(&r, "It can't take effect.", findings)
+		s.refuse(&r, "It can't take effect", findings)
 		return r
 	}
 	s.conclude(&r, s.Task.Results(ran, by, func(plan.Criterion) (result, evidence string) {
@@ -298,7 +295,7 @@ func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plando
 		for i, f := range findings {
 			texts[i] = f.Error()
 		}
-		s.refuse(&r, "The plan breaks hard rules.", texts)
+		s.refuse(&r, "The plan breaks hard rules", texts)
 		return r
 	}
 	judged := plandoc.ReviewPlan(candidate, days)

@@ -222,7 +222,8 @@ func TestOfPlan(t *testing.T) {
 	s := Subject{Task: task, Artifact: plan.Artifact{ArtifactID: "v2", Tree: "4b82"}, MinScore: 90}
 	r := OfPlan(s, nil, plan.Findings{{Code: "cycle", TaskID: "A-1", Message: "a cycle"}}, nil, aTime)
 	checkReview(t, s, r)
-	if r.Verdict != plan.Rejected || r.Score != 0 || len(r.Suggestions) != 1 || len(r.FailedMust()) == 0 {
+	if r.Verdict != plan.Rejected || r.Score != 0 || r.Reason != "The plan breaks hard rules:\nA-1: a cycle" ||
+		len(r.FailedMust()) == 0 {
 		t.Errorf("of a plan that breaks rules: %+v", r)
 	}
 }

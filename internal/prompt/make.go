@@ -116,9 +116,10 @@ const mostEvidence = 300
 
 // RejectionOf is a rejecting review with its REJECTED.md.
 func RejectionOf(r plan.Review, file []byte) *Rejection {
+	why, _, _ := strings.Cut(strings.TrimSpace(r.Reason), "\n") // the review has the rest
 	j := &Rejection{
 		Version: plan.VersionNumber(r.ReviewedArtifactID), Reviewer: r.Reviewer, Score: r.Score, MinScore: r.MinScore,
-		Reason: beginning(r.Reason), Text: Text(file),
+		Reason: beginning(why), Text: Text(file),
 	}
 	if !r.FindsFault() {
 		j.Again = r.For
