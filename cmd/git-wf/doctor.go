@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -29,6 +32,7 @@ type checkup struct {
 	tries    []byte    // what others have tried to decide for a person
 	unread   string    // why not all of the caller's ancestors are known
 	waivers  []audit.Waiver
+	lacking  []string // what remote-tracking refs have of plans and policy, and those here don't
 
 	checkouts string // where those are in which changes are made
 	held      int64  // bytes in them
@@ -112,6 +116,9 @@ func (e *env) examine(c *cli.Context, store *gitstore.Store, progress func(strin
 	if err := found.add(v.Findings(ctx, found.plans, found.sound)); err != nil {
 		return nil, err
 	}
+	if found.lacking, err = lacking(ctx, store); err != nil {
+		return nil, err
+	}
 	found.checkouts, found.held = (&engine.Engine{Store: store, Now: e.now}).Checkouts()
 	return found, found.add(audit.Surroundings(ctx, store))
 }
@@ -178,6 +185,9 @@ func (p printer) printAround(found *checkup) {
 	if found.unread != "" {
 		fmt.Fprintln(p.stderr, plain.Line("note: an agent further above this command is not seen: "+found.unread))
 	}
+	for _, l := range found.lacking {
+		fmt.Fprintln(p.stderr, "note: "+plain.Line(l))
+	}
 	const much = 100 << 20
 	if found.held >= much {
 		fmt.Fprintf(p.stderr,
@@ -189,6 +199,31 @@ func (p printer) printAround(found *checkup) {
 			"is demanded; "+
 			"git wf policy set FILE makes one\n", policy.DefaultRoot)
 	}
+}
+
+// lacking says which plans, or the policy, are behind a remote-tracking ref: somebody has moved them back, or worked
+// elsewhere.
+func lacking(ctx context.Context, store *gitstore.Store) ([]string, error) {
+	const fetched = "refs/workflow-remotes/"
+	refs, err := store.Refs(ctx, "refs/workflow", strings.TrimSuffix(fetched, "/"))
+	var said []string
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		remote, what := path.Split(strings.TrimPrefix(name, fetched))
+		own := refs["refs/workflow/"+what]
+		if !strings.HasPrefix(name, fetched) || own == "" || own == refs[name] {
+			continue
+		}
+		log, err := store.Git(ctx, "log", "--format=%s", string(refs[name]), "--not", string(own),
+			"--glob=refs/workflow-archive")
+		if err != nil || log == "" {
+			continue // what can't be read is a finding
+		}
+		remote, subjects := strings.TrimSuffix(remote, "/"), strings.Split(log, "\n")
+		spec := fmt.Sprintf("refs/workflow/%s:refs/workflow/%[1]s", what)
+		said = append(said, fmt.Sprintf("%s lacks %s of %s, the newest %.80q: git fetch %s %s", what,
+			plain.Count(len(subjects), "commit"), remote, subjects[0], shell.Word(remote), shell.Word(spec)))
+	}
+	return said, err
 }
 
 // fixFindings fixes what harms nobody, marks those findings, and records it in the active plan or another readable one.
