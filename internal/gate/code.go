@@ -60,6 +60,7 @@ func (g *Gate) codeJudge() *code {
 			outcomes: map[plan.OID]*outcome{}, open: map[plan.OID]bool{}, visits: map[plan.OID]visit{},
 			compared: map[plan.OID]*coded{},
 		}
+		g.code.guard.roots = g.policy.RootPaths()
 	}
 	return g.code
 }

@@ -45,9 +45,10 @@ func (g guard) began(path string, redirects bool) (era int, protected bool) {
 type patterns struct {
 	rules []policy.ChangeRule
 	heads []string
+	roots []string // of bundles, which are judged as such, and are no code
 }
 
-func newPatterns(c policy.Changes) patterns { return patterns{c.Rules(), c.Heads()} }
+func newPatterns(c policy.Changes) patterns { return patterns{rules: c.Rules(), heads: c.Heads()} }
 
 // protects reports whether only approved changes may alter a file.
 func (g patterns) protects(path string) bool { return g.covers(path, false) }
@@ -57,6 +58,9 @@ func (g patterns) protects(path string) bool { return g.covers(path, false) }
 // says. Protected, too, is what decides what becomes of protected code: whatever stands in place of a directory that a
 // rule names, a link or a submodule in place of one that it may go through, and the attributes and modules of git.
 func (g patterns) covers(path string, redirects bool) bool {
+	if slices.ContainsFunc(g.roots, func(root string) bool { return strings.HasPrefix(path, root+"/WFS-") }) {
+		return false
+	}
 	names := strings.Split(path, "/")
 	plain := strings.Split(strings.ReplaceAll(path, `\`, "/"), "/")
 	dir, base := plain[:len(plain)-1], plain[len(plain)-1]
