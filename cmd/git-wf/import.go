@@ -103,17 +103,13 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 
 // ownCheck is check.Own of a work tree.
 func ownCheck(top string) (line, proposed, from string) {
-	root, err := os.OpenRoot(top)
-	if top == "" || err != nil {
-		return "", "", ""
-	}
-	defer root.Close()
 	line, _, proposed, from = check.Own(func(name string) (string, bool) {
-		info, err := root.Stat(name)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > check.MostManifest {
-			return "", err == nil && info.Mode().IsRegular()
+		const most = 1 << 20
+		info, err := os.Lstat(filepath.Join(top, name))
+		if top == "" || err != nil || !info.Mode().IsRegular() || info.Size() > most {
+			return "", top != "" && err == nil && info.Mode().IsRegular()
 		}
-		data, err := root.ReadFile(name)
+		data, err := os.ReadFile(filepath.Join(top, name))
 		return string(data), err == nil
 	})
 	return line, proposed, from

@@ -36,9 +36,6 @@ func hasTestScript(text string) bool {
 		!strings.Contains(m.Scripts["test"], "no test specified")
 }
 
-// MostManifest is the size, in bytes, of the largest file that Own need read; a larger one is as an empty one.
-const MostManifest = 1 << 20
-
 // Own is the repository's own check, as its manifests say it, "" if they say none; stack is what it is made with,
 // each with its file. proposed is the line that a text for agents names instead, which only a person can choose. read
 // reads a file at the repository's top, and reports whether there is one.

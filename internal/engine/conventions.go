@@ -27,17 +27,11 @@ func (e *Engine) tellRepository(ctx context.Context, w *workDir, d *prompt.Data)
 	if err != nil || base == "" || w.role == contract.RoleConsult || w.role == contract.RoleFeasibility {
 		return err
 	}
-	read := func(name string) []byte {
+	read := func(name string) (string, bool) {
 		data, err := e.Store.ReadFile(ctx, base, name)
-		if err != nil {
-			return nil
-		}
-		return append([]byte{}, data...)
+		return string(data), err == nil
 	}
-	d.OwnCheck, d.Stack, _, _ = check.Own(func(name string) (string, bool) {
-		data := read(name)
-		return string(data[:min(len(data), check.MostManifest)]), data != nil
-	})
+	d.OwnCheck, d.Stack, _, _ = check.Own(read)
 	told, _, err := e.Store.Config(ctx, conventionsKey)
 	off := slices.Contains([]string{"false", "no", "off", "0"}, strings.ToLower(told))
 	if off || err != nil || d.HandIn != "" { // whoever works in a session of their own has them

@@ -1,7 +1,6 @@
 package prompt
 
 import (
-	"bytes"
 	"io/fs"
 	"path"
 	"strings"
@@ -23,9 +22,9 @@ func ConventionFiles() []string { return []string{"AGENTS.md", "CLAUDE.md", "GEM
 
 // ConventionsOf are what a repository tells agents: the files that they look for in these directories, and what these
 // import with @PATH. A text that is there already, as where one file is a link to the other, is not told twice. read
-// returns nil for what is no file, and a link's target as git does. Nothing outside of the repository is looked at.
+// returns a link's target as git does. Nothing outside of the repository is looked at.
 // What the file called known says, the agent knows.
-func ConventionsOf(read func(name string) []byte, dirs []string, known string) []File {
+func ConventionsOf(read func(name string) (text string, there bool), dirs []string, known string) []File {
 	r := conventions{read: read, found: map[string]bool{}, texts: map[string]bool{}}
 	for _, dir := range dirs {
 		if told := len(r.all); known != "" {
@@ -40,7 +39,7 @@ func ConventionsOf(read func(name string) []byte, dirs []string, known string) [
 }
 
 type conventions struct {
-	read         func(name string) []byte
+	read         func(name string) (text string, there bool)
 	all          []File
 	found, texts map[string]bool // whether there is such a file, of each path that was looked at; what is told
 }
@@ -53,12 +52,11 @@ func (r *conventions) add(name string, depth int) bool {
 	if depth > deepestImport || !fs.ValidPath(name) || len(r.all) == mostConventions {
 		return false
 	}
-	data := r.read(name)
-	r.found[name] = data != nil && len(data) <= mostConvention && bytes.IndexByte(data, 0) < 0
+	text, there := r.read(name)
+	r.found[name] = there && len(text) <= mostConvention && !strings.Contains(text, "\x00")
 	if !r.found[name] {
 		return false
 	}
-	text := string(data)
 	if !strings.ContainsAny(text, " \n") && r.add(path.Join(path.Dir(name), text), depth+1) || r.texts[text] {
 		return true
 	}

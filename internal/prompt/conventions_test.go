@@ -46,11 +46,9 @@ func TestConventions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			read := func(name string) []byte {
-				if text, ok := tt.files[name]; ok {
-					return []byte(text)
-				}
-				return nil
+			read := func(name string) (string, bool) {
+				text, ok := tt.files[name]
+				return text, ok
 			}
 			var got []string
 			for _, c := range ConventionsOf(read, append([]string{""}, tt.dirs...), tt.known) {
@@ -62,7 +60,7 @@ func TestConventions(t *testing.T) {
 		})
 	}
 	// Imports are followed so deep, and no further; there are so many files, and no more.
-	chain := func(name string) []byte { return []byte("x @a" + name + "\n") }
+	chain := func(name string) (string, bool) { return "x @a" + name + "\n", true }
 	if got := ConventionsOf(chain, []string{""}, ""); len(got) != 3*(deepestImport+1) {
 		t.Errorf("%d files in three chains of imports", len(got))
 	}
@@ -70,8 +68,8 @@ func TestConventions(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&all, "@f%d.md\n", i)
 	}
-	many := func(name string) []byte {
-		return []byte(map[bool]string{true: all.String() + "me", false: name + " "}[name == "AGENTS.md"])
+	many := func(name string) (string, bool) {
+		return map[bool]string{true: all.String() + "me", false: name + " "}[name == "AGENTS.md"], true
 	}
 	if got := ConventionsOf(many, []string{""}, ""); len(got) != mostConventions {
 		t.Errorf("%d files", len(got))
