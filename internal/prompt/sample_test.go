@@ -121,7 +121,7 @@ func sample(role contract.Role) Data {
 // wide is a task with n inputs of the given size.
 func wide(n, size int) Data {
 	d := sample(contract.RoleAction)
-	d.Inputs = nil
+	d.Inputs, d.Conventions = nil, nil
 	for i := range n {
 		text := strings.Repeat(fmt.Sprintf("line of input %d\n", i+1), size/16+1)[:size]
 		d.Inputs = append(d.Inputs, Input{Name: fmt.Sprintf("IMPL-%d", 100+i), Version: 1, Dir: fmt.Sprintf("IMPL-%d", 100+i),
