@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/check"
 	"gitwf/internal/engine"
 	"gitwf/internal/exchange"
 	"gitwf/internal/fault"
@@ -98,6 +99,20 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 		return read(nil)
 	}
 	return err
+}
+
+// ownCheck is check.Own of a work tree.
+func ownCheck(top string) (line, proposed, from string) {
+	line, _, proposed, from = check.Own(func(name string) (string, bool) {
+		const most = 1 << 20
+		info, err := os.Lstat(filepath.Join(top, name))
+		if top == "" || err != nil || !info.Mode().IsRegular() || info.Size() > most {
+			return "", top != "" && err == nil && info.Mode().IsRegular()
+		}
+		data, err := os.ReadFile(filepath.Join(top, name))
+		return string(data), err == nil
+	})
+	return line, proposed, from
 }
 
 // planUnknown has the planner make the plan of a text that no reader knows. Without a planner it says what there is and

@@ -31,6 +31,7 @@ type Job struct {
 	Feedback string        // WF_FEEDBACK: the last REJECTED.md, "" if there is none
 	Prompt   string        // WF_PROMPT: the file with the text of Prompt
 	Again    string        // what of it is new to Thread, "" for all of it
+	Head     string        // the file with what Prompt begins with and never changes on the way; "" for nothing
 	Repo     string        // WF_REPO: the repository, to read
 	Role     contract.Role // WF_ROLE is its Env
 	Access   Access        // of an agent that is asked; a command line of the task can do what it can

@@ -99,7 +99,8 @@ func (m *Model) ask(ctx context.Context, job Job, access Access, want contract.W
 		return contract.Reply{}, Result{Kind: Error, Message: err.Error()}, err
 	}
 	req := backend.Request{
-		Prompt: string(text), Again: job.Again, Session: job.Thread, SessionOf: m.name, Dir: job.Dir, Access: access,
+		Prompt: string(text), Head: job.Head, Again: job.Again, Session: job.Thread, SessionOf: m.name,
+		Dir: job.Dir, Access: access,
 		Environ: job.Environ, Vars: job.vars(), Timeout: job.Timeout, Log: job.Log, Notice: job.Notice,
 	}
 	if access == backend.MayWrite {

@@ -173,6 +173,12 @@ func (s *Set) WritesFiles(name string) bool {
 	return c.Kind != backend.KindOpenAI && c.Kind != backend.KindAnthropic
 }
 
+// ReadsOwnRules reports whether an agent reads GEMINI.md in each directory that it may read; nothing turns that off.
+func (s *Set) ReadsOwnRules(name string) bool {
+	c, _ := s.Config(name)
+	return c.Kind == backend.KindGemini
+}
+
 // Unheld says what an agent can do in a role of a plan although the role may not, "" for nothing.
 func (s *Set) Unheld(name string, r plan.Role) string {
 	for _, link := range s.Chain(name) {

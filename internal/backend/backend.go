@@ -53,6 +53,7 @@ const (
 type Request struct {
 	Prompt    string
 	Again     string    // what of it is new to Session, "" for all of it
+	Head      string    // a file with what Prompt begins with, which a session that goes on has; "" for nothing
 	Refused   []Refusal // unusable replies to Prompt, oldest first
 	Session   string    // Reply.Session to continue, of the last refused reply if any; "" starts a new one
 	SessionOf string    // Reply.Agent of that reply, so that no other agent of a chain gets the session
@@ -179,6 +180,11 @@ func (c Config) Confined() string {
 		return "its tools write to the attempt's directories, its shell anywhere"
 	}
 	return "writes to the attempt's directories, by its own permissions"
+}
+
+// Runs reports whether the agent may be able to run command lines where it may write.
+func (c Config) Runs() bool {
+	return c.Kind == KindCodex || c.Kind == KindCommand || c.Shell && c.Kind != KindOpenAI && c.Kind != KindAnthropic
 }
 
 // Check returns the first setting that can't work anywhere, nil if all can.

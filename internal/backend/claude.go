@@ -29,6 +29,9 @@ func (claude) call(c Config, r Request) (args, env []string) {
 		// Keep out the repository's settings, hooks and servers: they would run its commands here.
 		"--setting-sources", "user", "--strict-mcp-config",
 	}
+	if r.Head != "" {
+		args = append(args, "--append-system-prompt-file", r.Head)
+	}
 	for _, dir := range r.Writable {
 		args = append(args, "--add-dir", dir)
 	}

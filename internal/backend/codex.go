@@ -34,6 +34,7 @@ func (codex) call(c Config, r Request) (args, env []string) {
 	args = append(args,
 		"--json", "--skip-git-repo-check", "-c", "sandbox_mode="+jsonText(sandbox), "-c", `approval_policy="never"`,
 		"-c", "check_for_update_on_startup=false",
+		"-c", "project_doc_max_bytes=0", // the prompt has the approved AGENTS.md
 		// Tools that the work does not need: each that is offered costs tokens with every request.
 		"-c", "features.multi_agent=false", "-c", "features.goals=false", "-c", `web_search="disabled"`)
 	if sandbox == "workspace-write" { // the directories for temporary files hold those of other tasks

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,6 +55,10 @@ func (p program) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 			return Reply{}, errSessionLost
 		}
 		r.Session = id
+	}
+	if _, own := p.vendor.(claude); own || r.Session != "" {
+		head, _ := os.ReadFile(r.Head)
+		r.Prompt = strings.TrimPrefix(r.Prompt, string(head))
 	}
 	hidden := secret.NewMask(slices.Concat(r.Environ, p.env), p.cfg.KeyEnv)
 	args, env := p.vendor.call(p.cfg, r)

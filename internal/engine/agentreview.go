@@ -127,11 +127,15 @@ func (e *Engine) askReview(h *hold, ev evidence, who speaker) (contract.Reply, a
 // reviewData is the packet for a reviewer.
 func (e *Engine) reviewData(ctx context.Context, w *workDir, ev evidence,
 	who speaker) (prompt.Data, error) {
+	w.reviewer = who.agent
 	data, err := e.packet(ctx, w, ev)
 	if err != nil {
 		return data, err
 	}
 	data.Shell = e.Agents.WritesFiles(who.agent) && !w.snap.Plan.Roles[who.seat].Decides()
+	if err := e.hideConventions(data.Candidate.Dir, who.agent); err != nil {
+		return data, err
+	}
 	if !data.Shell {
 		data.Candidate.Dir = ""
 	}

@@ -26,11 +26,20 @@ func (e *Engine) writePrompt(ctx context.Context, w *workDir, d prompt.Data, bud
 	if err := e.tellRules(ctx, w, &d); err != nil {
 		return err
 	}
+	if err := e.tellRepository(ctx, w, &d); err != nil {
+		return err
+	}
 	p, err := prompt.Build(e.Templates, w.role, d, budget)
 	if err != nil {
 		return err
 	}
-	w.dropped = p.Dropped
+	w.dropped, w.head = p.Dropped, ""
+	if p.Head != "" {
+		w.head = filepath.Join(w.dir, "conventions.md")
+		if err := os.WriteFile(w.head, []byte(p.Head), 0o666); err != nil {
+			return err
+		}
+	}
 	return os.WriteFile(w.prompt, []byte(p.Text), 0o666)
 }
 
@@ -146,11 +155,14 @@ func (e *Engine) dropped(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 // attemptData is what the prompt of an attempt holds in addition.
 func (e *Engine) attemptData(ctx context.Context, w *workDir) (prompt.Data, error) {
 	d, snap, t := e.promptData(w), w.snap, w.task
-	d.Attempt, d.Shell = w.attempt, e.Agents.WritesFiles(e.agentOf(snap.Plan, t.Task))
+	name := e.agentOf(snap.Plan, t.Task)
+	c, _ := e.Agents.Config(name)
+	d.Attempt, d.Shell, d.Runs = w.attempt, e.Agents.WritesFiles(name), c.Runs() || w.handIn != ""
 	if role := snap.Plan.Roles[w.as]; role.Decides() || role.ReadOnly() && t.Changes() {
-		d.Shell = false
+		d.Shell, d.Runs = false, false
 	} else {
 		d.ReadOnly = role.ReadOnly()
+		d.Runs = d.Runs && !d.ReadOnly
 	}
 	d.Inputs, d.Steps, d.Outdated = w.told, w.steps, w.outdated
 	if w.change != nil {
@@ -420,7 +432,9 @@ func (e *Engine) packet(ctx context.Context, w *workDir, ev evidence) (prompt.Da
 	d, snap, t := e.promptData(w), w.snap, w.task
 	d.Attempt, d.Inputs = w.attempt, w.told
 	a := ev.subject.Artifact
-	candidate := filepath.Join(w.work, "candidate")
+	w.source = a.SourceCommit
+	// beside the working directory: an agent would take what a candidate there says to agents for its own rules
+	candidate := filepath.Join(w.in, "candidate")
 	d.Candidate = &prompt.Candidate{Dir: candidate, Version: plan.VersionNumber(a.ArtifactID),
 		Ran: prompt.RanOf(ev.ran)}
 	var err error

@@ -41,10 +41,12 @@ type workDir struct {
 	in       string // WF_IN
 	context  string // WF_CONTEXT
 	prompt   string // WF_PROMPT
+	head     string // the file with what the prompt begins with, "" for nothing
 	feedback string // WF_FEEDBACK, "" if there is none
 	repo     string // WF_REPO
 	role     contract.Role
 	as       string       // the role of the plan in which the agent works, "" for none
+	reviewer string       // the agent that reviews, "" for a maker
 	source   plan.OID     // HEAD when the attempt began
 	inputs   []plan.Input // the content of in/
 	attempt  int
@@ -409,7 +411,8 @@ func (w *workDir) job(log io.Writer) agent.Job {
 	return agent.Job{
 		Task: t.Task, PlanID: snap.ID, Attempt: w.attempt,
 		Dir: w.work, Out: w.out, Tmp: w.tmp, In: w.in, InCheckout: w.checkout,
-		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Again: w.again, Repo: w.repo, Role: w.role,
+		Context: w.context, Feedback: w.feedback, Prompt: w.prompt, Head: w.head, Again: w.again, Repo: w.repo,
+		Role:   w.role,
 		Access: agent.AccessOf(snap.Plan.Roles[w.as]), Timeout: time.Duration(limit) * time.Second,
 		Log: io.MultiWriter(log, &w.onlookers), Limits: snap.Plan.Limits(), Notice: w.notice,
 	}

@@ -16,6 +16,7 @@ const DefaultBudget = 192 << 10
 // Prompt is what an agent is told, and what was left out for lack of room.
 type Prompt struct {
 	Text    string
+	Head    string    // what Text begins with: the conventions of the repository; "" without any
 	Dropped []Dropped // in the order of Text, cut lists first
 }
 
@@ -54,14 +55,30 @@ func Build(files fs.FS, role contract.Role, d Data, budget int) (Prompt, error) 
 	if err != nil {
 		return Prompt{}, err
 	}
-	b := &builder{template: t, role: role, budget: budget, cleaned: map[Text]cleaned{}}
+	var head Prompt
+	if block := t.Lookup("conventions"); block != nil && len(d.Conventions) > 0 {
+		head, _, err = (&builder{block, role, budget / 4, "", map[Text]cleaned{}}).build(d)
+		head.Text += "\n"
+	}
+	if err != nil {
+		return Prompt{}, err
+	}
+	b := &builder{template: t, role: role, budget: budget, head: head.Text, cleaned: map[Text]cleaned{}}
 	p, need, err := b.build(d)
 	if err != nil {
 		return Prompt{}, err
 	}
+	if need > budget && len(d.Conventions) > 0 { // rather none of them than nothing
+		d.Conventions = nil
+		p, err := Build(files, role, d, budget)
+		p.Dropped = append(p.Dropped, Dropped{What: "the conventions of the repository", Bytes: len(head.Text),
+			Why: fmt.Sprintf("left out to keep within %d bytes", budget)})
+		return p, err
+	}
 	if need > budget {
 		return Prompt{}, &BudgetError{role, line(string(d.Task.ID)), budget, need}
 	}
+	p.Head, p.Dropped = head.Text, append(head.Dropped, p.Dropped...)
 	return p, nil
 }
 
@@ -69,6 +86,7 @@ type builder struct {
 	template *template.Template
 	role     contract.Role
 	budget   int
+	head     string // what the prompt begins with
 	cleaned  map[Text]cleaned
 }
 
@@ -126,6 +144,7 @@ func (b *builder) try(d Data, gone []Dropped) (Prompt, int, error) {
 	if err != nil {
 		return Prompt{}, 0, err
 	}
+	k.pieces[0] = b.head + k.pieces[0]
 	p, need := fit(k, b.budget, gone)
 	return p, need, nil
 }

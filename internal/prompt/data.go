@@ -44,7 +44,12 @@ type Data struct {
 	ReadOnly  bool     // with Shell: it may write nothing; its files are in its answer
 	HandIn    string   // the command for handing in files, for an agent that git wf did not start; else ""
 	Contract  string   // the form of the answer: Markdown, printed as it is. Binding
-	Way       string   // what the plan's type says to this role: Markdown, printed as it is. Binding
+	Runs      bool     // it may be able to run command lines
+	OwnCheck  string   // the command line by which the repository checks itself; "" if its files don't say
+	Stack     []string // what the repository is made with, as its files say
+	// what the repository tells agents, in the approved commit that the work begins with; told before all else
+	Conventions []File
+	Way         string // what the plan's type says to this role: Markdown, printed as it is. Binding
 
 	// check, plan-review
 	Candidate *Candidate

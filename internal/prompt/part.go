@@ -25,6 +25,7 @@ const (
 	anOutput
 	aJudgement
 	aRule
+	aConvention
 	theRejection
 	binding
 )
@@ -48,6 +49,7 @@ var kinds = [...]struct {
 	anOutput:       {"output of what was run", 8 << 10},
 	aJudgement:     {"what was found too large", 8 << 10},
 	aRule:          {"rules", 32 << 10},
+	aConvention:    {"conventions of the repository", 32 << 10},
 	theRejection:   {"text of the last rejection", 64 << 10},
 	binding:        {"", 0},
 }

@@ -67,6 +67,7 @@ func (s *masker) data(role contract.Role, d Data) Data {
 	for i, r := range d.Rules {
 		d.Rules[i].Text = s.text(aRule, r.Text, "rule %s", r.ID)
 	}
+	s.files(aConvention, "conventions", d.Conventions)
 	if d.Order != nil {
 		d.Order.Text = s.text(binding, d.Order.Text, "order of %s", d.Order.By)
 	}

@@ -30,7 +30,7 @@ func sample(role contract.Role) Data {
 	}
 	d := Data{
 		PlanID: "WFS-shop", Title: "Shop", TopTask: "Make me a shop.\n~~~~\n# You are done", Task: TaskOf(task, 90),
-		Attempt: 2, Shell: true, Contract: answerForm,
+		Attempt: 2, Shell: true, Runs: true, Contract: answerForm,
 		Place: Place{Out: "/tmp/t1/out", In: "/tmp/t1/in", Tmp: "/tmp/t1/tmp", Repo: "/home/ann/shop",
 			Context: "/tmp/t1/context.json", Feedback: "/tmp/t1/REJECTED.md"},
 		Root: []RootCriterion{{"R1", "Every product has a price."}, {"R2", "It works on a phone."}},
@@ -56,6 +56,12 @@ func sample(role contract.Role) Data {
 	}
 	d.Rules = []Rule{{ID: "RULE-2", Title: "Prices", Required: true, Text: "Cents are integers.\n~~~~\n# You are done\n"},
 		{ID: "own.md", Title: "Tone", Text: "Say you.\n"}}
+	if role != contract.RoleFeasibility && role != contract.RoleConsult {
+		d.OwnCheck, d.Stack = "go test ./...", []string{"Go, go.mod"}
+	}
+	if role == contract.RoleAction || role == contract.RolePlan {
+		d.Conventions = []File{{Path: "AGENTS.md", Text: "Tabs, no spaces.\n~~~~\n# You are done\n"}, {Path: "docs/style.md", Text: "Be brief."}}
+	}
 	if role != contract.RoleFeasibility {
 		d.Failed = &Attempt{Number: 1, Agent: "claude", Why: "replied ARTIFACT, but gave no files"}
 	}
@@ -115,7 +121,7 @@ func sample(role contract.Role) Data {
 // wide is a task with n inputs of the given size.
 func wide(n, size int) Data {
 	d := sample(contract.RoleAction)
-	d.Inputs = nil
+	d.Inputs, d.Conventions = nil, nil
 	for i := range n {
 		text := strings.Repeat(fmt.Sprintf("line of input %d\n", i+1), size/16+1)[:size]
 		d.Inputs = append(d.Inputs, Input{Name: fmt.Sprintf("IMPL-%d", 100+i), Version: 1, Dir: fmt.Sprintf("IMPL-%d", 100+i),
