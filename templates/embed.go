@@ -15,7 +15,7 @@ import (
 
 // FS has the templates under the names that they have in this directory.
 //
-//go:embed prompts demo types workflows estimate.yaml assign.yaml rules.yaml
+//go:embed prompts demo setup types workflows estimate.yaml assign.yaml rules.yaml
 var FS embed.FS
 
 // TypeDir is where the types of plans are.

@@ -261,6 +261,7 @@ func (e *env) setupCommands() []*cli.Command {
 			textFlag("server",
 				"set up the bare repository in `DIR`: its hook pre-receive judges each push as a whole", ""),
 			forceFlag()),
+		e.setupCommand(),
 		e.agentsCommand(),
 		parent("hooks", "install, remove or show the hooks that run the gate",
 			command("install", "install the hooks next to existing ones", e.onStore(e.hooksInstall), forceFlag()),

@@ -124,6 +124,7 @@ var flagRules = map[string][]flagRule{
 	"review": {{flags: "approve|reject"},
 		{flags: "still-holds", with: "approve|reject|score|criterion|rating|artifact|as|reviewer"}},
 	"run":           {{flags: "land", with: "json", why: "git wf land --json says afterwards what landed"}},
+	"setup":         {{flags: "check|remove|print"}},
 	"status":        {{flags: "cost|watch|as"}},
 	"verify":        {{flags: "json|format"}},
 	"workflow show": {{flags: "format", needs: "graph"}},

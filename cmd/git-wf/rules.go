@@ -47,6 +47,7 @@ var rules = map[string]commandRule{
 	"pause": {looks: true, outside: "*"}, "resume": {looks: true, outside: "*"},
 	"rules add": {looks: true, outside: "*"}, "rules init": {looks: true, outside: "*"},
 	"rules learn": {looks: true, outside: "yes"},
+	"setup":       {outside: "!check"},
 	"doctor":      {outside: "fix|mask"}, "hooks install": {outside: "*"},
 
 	"review": decision, "answer": decision, "waive": decision, "retry": decision, "abandon": decision,

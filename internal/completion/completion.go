@@ -92,6 +92,7 @@ const (
 	wordRev     = "revision"
 	wordFlow    = "workflow"
 	wordNote    = "category" // of notes
+	wordVendor  = "vendor"
 	wordCommand = "command"
 	wordText    = "text" // nothing does
 )
@@ -210,6 +211,8 @@ func Operands(usage string) []Operand {
 			kind = wordRev
 		case "WORKFLOW":
 			kind = wordFlow
+		case "VENDOR":
+			kind = wordVendor
 		case "CATEGORY":
 			kind = wordNote
 		default:

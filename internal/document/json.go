@@ -161,7 +161,7 @@ func (s *scanner) value(key string) Node {
 	if s.values++; s.values > s.Values {
 		s.fail(TooManyValues, s.pos, strconv.Itoa(s.Values)+" values")
 	}
-	n := Node{Line: int32(s.line), Key: key}
+	n := Node{Line: int32(s.line), Key: key, From: int32(s.pos), Begin: int32(s.pos)}
 	switch {
 	case c == '{':
 		s.group(&n, Object, '}')
@@ -174,6 +174,7 @@ func (s *scanner) value(key string) Node {
 	default:
 		s.word(&n)
 	}
+	n.End = int32(s.pos)
 	return n
 }
 
@@ -249,7 +250,8 @@ func (s *scanner) member(base int) {
 	}
 	s.pos++
 	s.begun = true
-	if n := s.value(key); !full && !twice {
+	n := s.value(key)
+	if n.From = int32(at); !full && !twice {
 		s.stack = append(s.stack, n)
 	}
 }

@@ -28,6 +28,8 @@ type Node struct {
 	Key  string // under which its object holds it
 	Text string // of a string, a number (as JSON writes it) or a boolean
 	Kids []Node // of an array or object
+
+	From, Begin, End int32 // in the text of JSON: where the key, or a value without one, and the value begins; its end
 }
 
 // Limits bound a document. YAML's aliases count as often as they are used.
