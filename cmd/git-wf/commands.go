@@ -133,6 +133,7 @@ func (e *env) workCommands() []*cli.Command {
 		command("note [CATEGORY] TEXT...", "write a note for those who work on the plan",
 			e.onEnginePlan(recordNear, e.note), planFlag(), jsonFlag(),
 			textFlag("agent", "note what an outside agent of this `NAME` says", "")),
+		command("prime", "say in a few lines what an agent in this worktree has to know now", e.prime),
 		command("prompt TASK", "print what an agent would be told about a task",
 			e.onEngineTask(wholePlan, e.prompt), planFlag(), executorFlag(), reviewerFlag()),
 		e.trustCommand(),
@@ -271,6 +272,9 @@ func (e *env) setupCommands() []*cli.Command {
 				jsonFlag())),
 		// what the hook scripts call when a protected root is touched
 		{Name: "hook", Hidden: true, SkipFlagParsing: true, Action: e.onStore(e.hook)},
+		// what a vendor's program calls at moments of a session; internal/vendor sets it up
+		{Name: "agent-hook", Hidden: true, Action: e.agentHook, ArgsUsage: "EVENT",
+			Flags: []cli.Flag{textFlag("vendor", "the form of input and output is that of `VENDOR`", "")}},
 		command("doctor", "check that all state is sound: history, records, refs, claims, hooks, settings",
 			e.onStore(e.doctor), jsonFlag(),
 			boolFlag("fix",

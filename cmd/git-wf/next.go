@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (e *env) next(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 	if err := nextUsage(c); err != nil {
 		return err
 	}
-	want := engine.Wanted{Claim: c.Bool("claim")}
+	want := engine.Wanted{Claim: c.Bool("claim"), Session: cmp.Or(e.getenv("WF_SESSION"), e.caller().Session)}
 	if name := c.Args().First(); name != "" {
 		t, err := findTask(snap.State(), name)
 		if err != nil {

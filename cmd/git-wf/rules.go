@@ -66,14 +66,24 @@ func forPerson(text string) bool {
 	for _, line := range strings.Split(text, "git wf ")[1:] {
 		line, _, _ = strings.Cut(line, "git ")
 		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" ,;:)\n", r) })
-		set := func(flag string) bool { return slices.Contains(words, "--"+flag) }
-		for n := min(2, len(words)); n > 0; n-- {
-			if r, ok := rules[strings.Join(words[:n], " ")]; ok {
-				if r.person.holds(set) {
-					return true
-				}
-				break
-			}
+		if isDecision(words) {
+			return true
+		}
+	}
+	return false
+}
+
+// isDecision reports whether the command of these words is a person's decision.
+func isDecision(words []string) bool {
+	set := func(flag string) bool {
+		return slices.ContainsFunc(words, func(w string) bool {
+			w, _, _ = strings.Cut(w, "=")
+			return w == "--"+flag || flag == "dry-run" && w == "-n"
+		})
+	}
+	for n := min(2, len(words)); n > 0; n-- {
+		if r, ok := rules[strings.Join(words[:n], " ")]; ok {
+			return r.person.holds(set)
 		}
 	}
 	return false

@@ -60,6 +60,14 @@ var agents = []struct {
 // interpreters run a program that their first argument names.
 var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby", "sh", "bash", "dash"}
 
+// Marks are the variables by which agents are known.
+func Marks() (all []string) {
+	for _, a := range agents {
+		all = append(all, a.marks...)
+	}
+	return all
+}
+
 // Find says who the caller is.
 func (o Origin) Find() Caller {
 	for i, p := range append([]Process{{Environ: o.Environ}}, o.Ancestors...) {

@@ -198,7 +198,7 @@ func (e *Engine) claimFor(ctx context.Context, id plan.ID, want plan.Claim,
 	if err != nil {
 		return nil, err
 	}
-	want.Session, want.Host, want.Started = rand.Text(), e.owner().host, e.Now()
+	want.Session, want.Host, want.Started = cmp.Or(want.Session, rand.Text()), e.owner().host, e.Now()
 	want.Expires = want.Started.Add(lease)
 	h, err := e.take(ctx, id, want)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/check"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -38,10 +39,11 @@ func (o *Offer) HandIn() string {
 
 // Wanted says which task an outside agent wants.
 type Wanted struct {
-	Task  plan.TaskID   // "" means any
-	Agent string        // its name
-	Claim bool          // claim it
-	Lease time.Duration // of the claim; zero means wf.lease
+	Task    plan.TaskID   // "" means any
+	Agent   string        // its name
+	Session string        // of the agent; "" if it is not known
+	Claim   bool          // claim it
+	Lease   time.Duration // of the claim; zero means wf.lease
 }
 
 // Offer finds the next task for an outside agent, and claims it if requested. It returns nil if there is none now.
@@ -141,7 +143,7 @@ func (e *Engine) suits(p *plan.Plan, t *plan.Task, name string) (rank int, ok bo
 // claimOutside takes a claim that no process renews: it ends unless the agent renews it. The agent is assumed to work
 // in a worktree of the repository.
 func (e *Engine) claimOutside(ctx context.Context, id plan.ID, task plan.TaskID, w Wanted) (*plan.Claim, error) {
-	h, err := e.claimFor(ctx, id, plan.Claim{Task: task, Agent: w.Agent, Worktree: true}, w.Lease)
+	h, err := e.claimFor(ctx, id, plan.Claim{Task: task, Agent: w.Agent, Session: w.Session, Worktree: true}, w.Lease)
 	if err != nil {
 		return nil, err
 	}
@@ -165,13 +167,54 @@ func (e *Engine) describe(ctx context.Context, snap *gitstore.Snapshot, o *Offer
 	t := s.Tasks[o.Task.TaskID]
 	o.Inputs = approvedInputs(snap, s, t.TaskID)
 	var err error
-	if o.Prompt, err = e.Prompt(ctx, snap, t.TaskID, o.HandIn()); err != nil || t.Verdict != plan.Rejected {
-		return err
+	if o.Prompt, err = e.Prompt(ctx, snap, t.TaskID, o.HandIn()); err == nil {
+		o.Feedback, err = e.Feedback(ctx, snap, t)
+	}
+	return err
+}
+
+// Feedback is the REJECTED.md of the version of a task that is to be redone; "" if there is none.
+func (e *Engine) Feedback(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (string, error) {
+	if t.Verdict != plan.Rejected {
+		return "", nil
 	}
 	w := workDir{snap: snap, task: t}
-	err = e.lastReview(ctx, &w, t.Active)
-	o.Feedback = string(w.rejection)
-	return err
+	err := e.lastReview(ctx, &w, t.Active)
+	return string(w.rejection), err
+}
+
+// Rehearse runs the criteria of a change on the files of this worktree, as they run on what is handed in, and records
+// nothing. It returns those that would reject it. Nothing runs where a line is not trusted.
+func (e *Engine) Rehearse(ctx context.Context, id plan.ID, task plan.TaskID) (failed []plan.CriterionResult,
+	err error) {
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s := snap.State()
+	t := s.Tasks[task]
+	if t == nil || !t.Changes() || !t.HasRun() || !e.Trust.AllCriteria(t.Task) {
+		return nil, nil
+	}
+	batch := e.Store.NewBatch()
+	defer batch.Discard()
+	base, tree, files, err := e.submittedChange(ctx, batch, snap, t, Submission{Task: task, Worktree: true})
+	if err == nil {
+		err = batch.Flush(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	a := e.newArtifact(task, "", tree, files, approvedInputs(snap, s, task))
+	a.Base = base
+	results, err := e.examine(ctx, snap, s, check.Subject{Task: t.Task, Artifact: a})
+	for _, r := range results {
+		if r.Severity == plan.Must && !r.Passed() {
+			r.Evidence = e.mask().Text(r.Evidence)
+			failed = append(failed, r)
+		}
+	}
+	return failed, err
 }
 
 // adopt continues a claim by its number, which its owner knows. It refuses an older number: somebody else has claimed
