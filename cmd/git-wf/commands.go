@@ -112,7 +112,8 @@ func (e *env) workCommands() []*cli.Command {
 			countFlag("release", "give claim `N` of TASK back", ""),
 			messageFlag("with --release: why it can't be done; counts as a failed attempt"),
 			boolFlag("worktree",
-				"with --claim, of a change: make a worktree with a branch of its own, for submit --worktree"),
+				"with --claim, of a change: make a worktree with a branch of its own below .worktrees, for submit "+
+					"--worktree"),
 			boolFlag("explain", "say instead what each open task, or TASK alone, waits for, and which command helps")),
 		command("start TASK [DIR]", "make a worktree and a branch in which to do a task that changes the repository",
 			e.onEngineTask(recordNear, e.start), planFlag(), jsonFlag(),
@@ -123,6 +124,9 @@ func (e *env) workCommands() []*cli.Command {
 			textFlag("commit",
 				"of a change: what `REV` changes since its merge base with what the task begins with", ""),
 			boolFlag("worktree", "of a change: the files of this worktree, without ignored ones"),
+			textFlag("reply",
+				"with --claim: a `FILE` with an agent's reply (git wf agents schema), which has the files, asks, or "+
+					"says why there are none; - is standard input", ""),
 			countFlag("claim", "hand in under claim `N` of git wf next; refused if it was claimed since", "")),
 		command("answer TASK [TEXT...]", "answer what a task asks, or hand in what it requires",
 			e.onEngineTask(wholePlan, e.answer), planFlag(), jsonFlag(),
@@ -130,6 +134,7 @@ func (e *env) workCommands() []*cli.Command {
 			textFlag("option", "the `ID` of the option that is chosen", ""),
 			listFlag("file,f", "a `FILE` to hand in"),
 			textFlag("for", "the `NAME` of the input that they are for", "the only one that takes them all")),
+		command("mcp", "serve a coding agent's program the tools to work on the plan (MCP)", e.mcp),
 		command("note [CATEGORY] TEXT...", "write a note for those who work on the plan",
 			e.onEnginePlan(recordNear, e.note), planFlag(), jsonFlag(),
 			textFlag("agent", "note what an outside agent of this `NAME` says", "")),

@@ -123,6 +123,7 @@ var flagRules = map[string][]flagRule{
 	"prune": {{flags: "delete-archive", with: "keep|dry-run"}},
 	"review": {{flags: "approve|reject"},
 		{flags: "still-holds", with: "approve|reject|score|criterion|rating|artifact|as|reviewer"}},
+	"submit":        {{flags: "reply", needs: "claim"}, {flags: "reply|commit"}},
 	"run":           {{flags: "land", with: "json", why: "git wf land --json says afterwards what landed"}},
 	"setup":         {{flags: "check|remove|print"}},
 	"status":        {{flags: "cost|watch|as"}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -74,8 +75,8 @@ func (e *env) next(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 	}
 	var made *begunWorktree
 	if c.Bool("worktree") && offer.Task.Changes() {
-		w, err := makeWorktree(c.Context, eng, snap.ID, offer.Task.TaskID, "",
-			fmt.Sprintf("-%d", offer.Claim.Number), "")
+		name := strings.ToLower(fmt.Sprintf("%s-%d", offer.Task.TaskID, offer.Claim.Number))
+		w, err := makeWorktree(c.Context, eng, snap.ID, offer.Task.TaskID, "", name, eng.Store.Inside(name))
 		if err != nil { // the claim would be held by nobody
 			return errors.Join(err, eng.ReleaseClaim(c.Context, snap.ID, offer.Task.TaskID, offer.Claim.Number, ""))
 		}

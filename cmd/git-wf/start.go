@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/caller"
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
@@ -24,15 +25,18 @@ func (e *env) start(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot,
 		return fault.Refused(fmt.Sprintf("git wf review %s --reject -m WHY has it made again", t.TaskID), "%s: is done",
 			t.TaskID)
 	}
-	dir := ""
-	if c.Args().Len() > 1 {
-		dir = e.absolute(c.Args().Get(1))
-	}
-	again := ""
+	name := strings.ToLower(string(t.TaskID))
 	if t.Active > 0 { // the worktree of the last version may still be there
-		again = fmt.Sprintf("-%d", t.Active+1)
+		name = fmt.Sprintf("%s-%d", name, t.Active+1)
 	}
-	made, err := makeWorktree(c.Context, eng, snap.ID, t.TaskID, plan.TaskID(c.String("on")), again, dir)
+	dir := filepath.Clean(eng.Store.WorkTree()) + "." + name
+	switch {
+	case c.Args().Len() > 1:
+		dir = e.absolute(c.Args().Get(1))
+	case e.caller().Kind == caller.Agent:
+		dir = eng.Store.Inside(name)
+	}
+	made, err := makeWorktree(c.Context, eng, snap.ID, t.TaskID, plan.TaskID(c.String("on")), name, dir)
 	if err != nil {
 		return err
 	}
@@ -50,19 +54,14 @@ type begunWorktree struct {
 	Conflicts []string `json:"conflicts"`
 }
 
-// makeWorktree makes a worktree and a branch with what a task's change begins with. The suffix tells several of one
-// task apart; the directory is beside the user's worktree unless one is named.
-func makeWorktree(ctx context.Context, eng *engine.Engine, id plan.ID, task, on plan.TaskID, suffix, dir string,
+// makeWorktree makes a worktree and a branch with what a task's change begins with.
+func makeWorktree(ctx context.Context, eng *engine.Engine, id plan.ID, task, on plan.TaskID, name, dir string,
 ) (b begunWorktree, err error) {
 	store := eng.Store
 	if store.WorkTree() == "" {
 		return b, fault.Refused("", "%s: a bare repository has no worktrees", task)
 	}
-	name := strings.ToLower(string(task)) + suffix
 	b.Branch, b.Directory = gate.WorkBranches+name, dir
-	if dir == "" {
-		b.Directory = filepath.Clean(store.WorkTree()) + "." + name
-	}
 	if b.Commit, b.Conflicts, err = eng.Start(ctx, id, task, on); err != nil {
 		return b, err
 	}
@@ -72,6 +71,9 @@ func makeWorktree(ctx context.Context, eng *engine.Engine, id plan.ID, task, on 
 	}
 	defer unlock()
 	there, err := resumeStart(ctx, store, task, b)
+	if err == nil && dir == store.Inside(name) {
+		err = store.Exclude("/.worktrees/\n")
+	}
 	if err == nil && !there {
 		_, err = store.Git(ctx, "worktree", "add", "-q", "-B", b.Branch, "--end-of-options", b.Directory,
 			string(b.Commit))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/contract"
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -41,6 +42,13 @@ func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 			return usage("submit %s: %w", name, err)
 		}
 	}
+	var reply []byte
+	if name := c.String("reply"); name != "" {
+		var err error
+		if reply, err = e.readInput(name, contract.MaxReply+1); err != nil {
+			return usage("submit --reply %s: %w", name, err)
+		}
+	}
 	person, err := e.maker(c.Context, eng.Store)
 	if err != nil {
 		return err
@@ -49,7 +57,7 @@ func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	done, err := eng.Submit(ctx, snap.ID, engine.Submission{
 		Task: t.TaskID, Paths: e.absoluteAll(c.Args().Tail()), Person: person, Claim: c.Int("claim"),
 		Message: c.String("message"), Session: cmp.Or(e.getenv("WF_SESSION"), e.caller().Session),
-		Commit: c.String("commit"), Worktree: c.Bool("worktree"),
+		Commit: c.String("commit"), Worktree: c.Bool("worktree"), Reply: reply,
 	})
 	end()
 	if err != nil {

@@ -40,27 +40,40 @@ func (m *Model) Run(ctx context.Context, job Job) (Result, error) {
 	if err != nil || res.Kind != Artifact {
 		return res, err
 	}
-	res.Summary = reply.Summary
-	switch reply.Type {
-	case contract.NeedsInput:
-		res.Kind, res.Needs, res.Message = NeedsInput, reply.Needs, reply.Needs[0].Question
-	case contract.Noop:
-		res.Kind, res.Message = Noop, "said that there is nothing to do: "+reply.Summary
-	case contract.Error:
-		res.Kind, res.Message = Error, reply.Error
-	default:
-		if err := writeFiles(job.Out, reply.Files); err != nil {
-			return Result{Kind: Error, Message: err.Error()}, err
-		}
-		if !wrote(job.Out) {
-			res.Kind, res.Message = Noop, "replied ARTIFACT, but gave no files and wrote none to the directory "+
-				"that WF_OUT names"
-			if there := strays(job); there != nil {
-				res.Message += "; the working directory has " + strings.Join(there, ", ")
-			}
+	if err := res.take(reply, job.Out); err != nil {
+		return Result{Kind: Error, Message: err.Error()}, err
+	}
+	if res.Kind == Artifact && !wrote(job.Out) {
+		res.Kind, res.Message = Noop, "replied ARTIFACT, but gave no files and wrote none to the directory "+
+			"that WF_OUT names"
+		if there := strays(job); there != nil {
+			res.Message += "; the working directory has " + strings.Join(there, ", ")
 		}
 	}
 	return res, nil
+}
+
+// Read reads the reply of an agent that nobody here has started, and puts its files into out.
+func Read(want contract.Want, text []byte, out string) (res Result, err error) {
+	reply, err := contract.Parse(want, text)
+	if err == nil {
+		err = res.take(reply, out)
+	}
+	return res, err
+}
+
+// take takes over what a reply about a deliverable says, and puts its files into out.
+func (r *Result) take(reply contract.Reply, out string) error {
+	r.Kind, r.Summary = Artifact, reply.Summary
+	switch reply.Type {
+	case contract.NeedsInput:
+		r.Kind, r.Needs, r.Message = NeedsInput, reply.Needs, reply.Needs[0].Question
+	case contract.Noop:
+		r.Kind, r.Message = Noop, "said that there is nothing to do: "+reply.Summary
+	case contract.Error:
+		r.Kind, r.Message = Error, reply.Error
+	}
+	return writeFiles(out, reply.Files)
 }
 
 // strays are files that the agent left in its working directory instead of Out, at most five. A checkout has none: its

@@ -29,7 +29,7 @@ var allowed = []struct {
 		"internal/check", "internal/completion",
 		"internal/contract", "internal/engine", "internal/estimate", "internal/exchange", "internal/expand",
 		"internal/export",
-		"internal/gate", "internal/gitstore", "internal/graph", "internal/guard", "internal/plan",
+		"internal/gate", "internal/gitstore", "internal/graph", "internal/guard", "internal/mcp", "internal/plan",
 		"internal/plandoc", "internal/policy", "internal/process", "internal/progress", "internal/prompt",
 		"internal/readmodel", "internal/rule", "internal/secret", "internal/setup", "internal/terminal", "internal/trace",
 		"internal/vendor", "internal/views", "internal/web", "internal/workflow", "templates"}},
@@ -43,6 +43,7 @@ var allowed = []struct {
 	{"internal/attacktest", []string{"internal/chaostest", "internal/gate", "internal/gitstore", "internal/plan"}},
 	{"internal/chaostest", nil}, // faults that tests and bench/chaos put a whole program under
 	{"internal/completion", nil},
+	{"internal/mcp", []string{"internal/schema"}},
 	{"internal/web", []string{"internal/engine", "internal/estimate", "internal/export", "internal/gitstore",
 		"internal/graph", "internal/plan", "internal/policy", "internal/readmodel"}},
 	{"internal/progress", []string{"internal/engine", "internal/gitstore", "internal/plan", "internal/terminal"}},

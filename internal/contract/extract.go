@@ -11,8 +11,8 @@ import (
 	"gitwf/internal/plain"
 )
 
-// maxReply is the most that a reply may take, in bytes. Larger deliverables are written to WF_OUT.
-const maxReply = 16 << 20
+// MaxReply is the most that a reply may take, in bytes. Larger deliverables are written to WF_OUT.
+const MaxReply = 16 << 20
 
 const (
 	keyResult  = "result_type"
@@ -22,9 +22,9 @@ const (
 // extract finds the one reply in a text. The rule: of all objects, and of all groups in braces that are none, that
 // speak of a result_type there is one, or equal ones. So it never has to choose.
 func extract(data []byte) (map[string]any, *Violation) {
-	if len(data) > maxReply {
+	if len(data) > MaxReply {
 		return nil, &Violation{
-			Code: codeTooLarge, Expected: fmt.Sprintf("at most %d bytes", maxReply),
+			Code: codeTooLarge, Expected: fmt.Sprintf("at most %d bytes", MaxReply),
 			Actual:     fmt.Sprintf("%d bytes", len(data)),
 			ExampleFix: "write large files to the directory that WF_OUT names, and leave files out",
 		}

@@ -143,7 +143,7 @@ func TestExtractIsBounded(t *testing.T) {
 	const size = 2 << 20
 	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
 	for name, text := range map[string]string{
-		"too large":         strings.Repeat(" ", maxReply+1),
+		"too large":         strings.Repeat(" ", MaxReply+1),
 		"open braces":       fill("{"),
 		"open brackets":     fill("["),
 		"lone braces":       fill("{ x "),

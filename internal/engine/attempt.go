@@ -346,24 +346,33 @@ func (e *Engine) failed(h *hold, res agent.Result) plan.AddAttempt {
 // needs records the questions that an attempt ended with. It does not ask again what was asked and answered before: an
 // agent that asks again has failed.
 func (e *Engine) needs(ctx context.Context, h *hold, res agent.Result) error {
-	for _, need := range res.Needs {
-		q, err := e.asked(ctx, h.snap, h.task.TaskID, need.Name)
-		if err != nil {
-			return err
-		}
-		if q != nil {
-			res.Kind, res.Message = agent.Error, fmt.Sprintf("asked for %s again, which %s has the answer to",
-				plain.Line(q.Name), q.QuestionID)
-			return e.fail(ctx, h, res)
-		}
+	ev, again, err := e.questions(ctx, h, res)
+	if err != nil {
+		return err
 	}
-	for i := range res.Needs {
-		res.Needs[i].By, res.Needs[i].CreatedAt = res.MadeBy(h.claim.Agent), plan.Second(e.Now())
+	if again != "" {
+		res.Kind, res.Message = agent.Error, again
+		return e.fail(ctx, h, res)
 	}
-	ev := plan.Ask{Attempt: e.failed(h, res), Questions: res.Needs}
 	return e.record(ctx, h.plan, h.task.TaskID, ev, h, nil, func(c plan.Change) string {
 		return what(c) + ": " + firstLine(res.Needs[0].Question)
 	})
+}
+
+// questions is the event of the questions that work ended with, or says what was asked before.
+func (e *Engine) questions(ctx context.Context, h *hold, res agent.Result) (ev plan.Ask, again string, err error) {
+	for i, need := range res.Needs {
+		q, err := e.asked(ctx, h.snap, h.task.TaskID, need.Name)
+		if err != nil {
+			return ev, "", err
+		}
+		if q != nil {
+			return ev, fmt.Sprintf("asked for %s again, which %s has the answer to", plain.Line(q.Name),
+				q.QuestionID), nil
+		}
+		res.Needs[i].By, res.Needs[i].CreatedAt = res.MadeBy(h.claim.Agent), plan.Second(e.Now())
+	}
+	return plan.Ask{Attempt: e.failed(h, res), Questions: res.Needs}, "", nil
 }
 
 // asked is the task's question of a name, nil if there is none.

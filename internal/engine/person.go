@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
+	"gitwf/internal/contract"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -28,6 +31,10 @@ type Submission struct {
 	// instead of Paths, of a change of the repository
 	Commit   string // the change is what this commit's tree is beside its merge base
 	Worktree bool   // the change is what the files of the worktree are now
+
+	// what an agent says under Claim, by the contract: files, in place of Paths or for the worktree, questions, or why
+	// there is nothing
+	Reply []byte
 }
 
 // Submit records a submission as the task's next version, under the claim that it names or else under a claim for just
@@ -86,6 +93,20 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 	if t.Planning() {
 		return nil, &plan.RefusedError{Task: sub.Task, Reason: "makes the plan itself", Hint: "git wf plan -f FILE"}
 	}
+	if sub.Reply != nil {
+		h.snap, h.task = snap, t
+		dir, release, err := e.Store.Scratch(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		if ev, err := e.replied(ctx, h, &sub, dir); err != nil || ev != nil {
+			if err == nil {
+				return e.append(ctx, id, ev, h, nil)
+			}
+			return nil, err
+		}
+	}
 	batch := e.Store.NewBatch()
 	defer batch.Discard() // if it is not recorded
 	var tree, source plan.OID
@@ -130,6 +151,36 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 		}
 	}
 	return e.append(ctx, id, ev, h, batch)
+}
+
+// replied reads what an agent says of its work. Files are put where the submission has them from, in dir or in the
+// worktree; anything else is an event.
+func (e *Engine) replied(ctx context.Context, h *hold, sub *Submission, dir string) (plan.Event, error) {
+	if dir = filepath.Join(dir, "out"); sub.Worktree {
+		dir = e.Store.WorkTree()
+	} else if err := os.Mkdir(dir, 0o777); err != nil {
+		return nil, err
+	}
+	res, err := agent.Read(contract.Want{Role: contract.RoleAction, Limits: h.snap.Plan.Limits(),
+		Advisers: h.task.Advisers(), FilesElsewhere: sub.Worktree}, sub.Reply, dir)
+	var again string
+	switch {
+	case err != nil:
+		return nil, fault.Usage("git wf agents schema prints the form of a reply", "%w", err)
+	case res.Kind == agent.NeedsInput:
+		var ev plan.Event
+		if ev, again, err = e.questions(ctx, h, res); err == nil && again != "" {
+			err = fault.Refused(fmt.Sprintf("git wf show %s has the answer", sub.Task), "%s: %s", sub.Task, again)
+		}
+		return ev, err
+	case res.Kind != agent.Artifact:
+		return e.failed(h, res), nil
+	}
+	sub.Message = cmp.Or(sub.Message, res.Summary)
+	if !sub.Worktree {
+		sub.Paths = append(sub.Paths, dir)
+	}
+	return nil, nil
 }
 
 // submittedFiles adds the files of a submission.

@@ -82,6 +82,32 @@ func (s *Store) worktreeOf(ctx context.Context, ref string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
+// Inside is where a worktree of that name lies inside of the main one, for who may write nowhere else: never in another
+// linked one, with which it would be removed.
+func (s *Store) Inside(name string) string {
+	dir := s.workTree
+	if filepath.Base(s.commonDir) == ".git" {
+		dir = filepath.Dir(s.commonDir)
+	}
+	return filepath.Join(dir, ".worktrees", name)
+}
+
+// Exclude adds lines to info/exclude, which linked worktrees share.
+func (s *Store) Exclude(lines string) error {
+	name := filepath.Join(s.commonDir, "info", "exclude")
+	before, err := os.ReadFile(name)
+	if err != nil && !os.IsNotExist(err) || strings.Contains(string(before), lines) {
+		return err
+	}
+	if len(before) > 0 && before[len(before)-1] != '\n' {
+		before = append(before, '\n')
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(before, lines...), 0o666)
+}
+
 // Worktree is a working tree as git lists it.
 type Worktree struct {
 	Dir    string

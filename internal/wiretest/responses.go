@@ -99,6 +99,9 @@ func (a answer) items() []object {
 			"id": fmt.Sprintf("fc_%d_%d", a.n, i), "call_id": fmt.Sprintf("call_%d_%d", a.n, i), "status": "completed",
 			"name": c.Name,
 		}
+		if c.Namespace != "" {
+			item["namespace"] = c.Namespace
+		}
 		var text string
 		if json.Unmarshal(c.Input, &text) == nil {
 			item["type"], item["input"] = "custom_tool_call", text

@@ -27,8 +27,9 @@ type Turn struct {
 
 // Call is a call of a tool that the client offers.
 type Call struct {
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"` // an object; for a custom tool of the Responses API a string
+	Name      string          `json:"name"`
+	Namespace string          `json:"namespace,omitempty"` // of the Responses API, where a tool is in one
+	Input     json.RawMessage `json:"input"`               // an object; for a custom tool of the Responses API a string
 }
 
 // Usage is a turn's cost in tokens. Zero Input and Output mean 100 and 20.
