@@ -81,9 +81,15 @@ func (e *env) do(c *cli.Context, eng *engine.Engine) error {
 
 // planTrusted makes the plan and has its command lines trusted, until it is approved, or waits and says for what.
 func (e *env) planTrusted(c *cli.Context, eng *engine.Engine, id plan.ID) (approved bool, err error) {
-	eng.Report = e.progress(c)
+	snap, err := eng.Store.Snapshot(c.Context, id)
+	if err == nil && len(snap.Plan.Grafts) == 0 {
+		_, err = e.foresee(c, eng, id)
+	}
+	if err != nil {
+		return false, err
+	}
 	for {
-		s, err := eng.Plan(c.Context, id)
+		s, err := e.makePlans(c, eng, id)
 		if err != nil {
 			return false, err
 		}
