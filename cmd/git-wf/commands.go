@@ -92,7 +92,7 @@ func (e *env) planningCommands() []*cli.Command {
 func (e *env) workCommands() []*cli.Command {
 	return []*cli.Command{
 		command("do WHAT...", "set up, plan what is asked for, have it done, and say what is next",
-			e.onEngine(e.do), attachFlag(), fromFlag(),
+			e.doAnywhere, attachFlag(), fromFlag(),
 			textFlag("workflow", "make the plan from this workflow, by `NAME` or path; none: plan it freely",
 				"the one that the words fit"),
 			setFlag(), plannerFlag(), executorFlag(), reviewerFlag(), jobsFlag(), quietFlag()),

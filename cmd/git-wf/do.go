@@ -10,9 +10,37 @@ import (
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
+
+// doAnywhere is do, also where there is no repository, or none with a commit: at a terminal it offers to make both.
+func (e *env) doAnywhere(c *cli.Context) error {
+	err := e.onEngine(e.do)(c)
+	line, none := "git commit --allow-empty -m 'first commit'", errors.Is(err, gitstore.ErrNoRepository)
+	if none {
+		line = "git init && " + line
+	}
+	if !none && !errors.Is(err, gitstore.ErrUnborn) || c.NArg() == 0 {
+		return err
+	}
+	if e.asks() {
+		fmt.Fprintln(e.stderr, "error:", plain.Line(err.Error()))
+		if yes, err := e.ask(c.Context, fmt.Sprintf("Make it with: %s? [y/N] ", line)); err != nil {
+			return err
+		} else if yes {
+			if err := gitstore.Begin(c.Context, e.dir, none); err != nil {
+				return err
+			}
+			return e.onEngine(e.do)(c)
+		}
+	}
+	var f fault.Fault
+	errors.As(err, &f)
+	code, _ := f.Exit()
+	return &fault.Error{Code: code, Hint: line + "; then the same git wf do", Err: err}
+}
 
 func (e *env) do(c *cli.Context, eng *engine.Engine) error {
 	store := eng.Store
@@ -81,9 +109,15 @@ func (e *env) do(c *cli.Context, eng *engine.Engine) error {
 
 // planTrusted makes the plan and has its command lines trusted, until it is approved, or waits and says for what.
 func (e *env) planTrusted(c *cli.Context, eng *engine.Engine, id plan.ID) (approved bool, err error) {
-	eng.Report = e.progress(c)
+	snap, err := eng.Store.Snapshot(c.Context, id)
+	if err == nil && len(snap.Plan.Grafts) == 0 {
+		_, err = e.foresee(c, eng, id)
+	}
+	if err != nil {
+		return false, err
+	}
 	for {
-		s, err := eng.Plan(c.Context, id)
+		s, err := e.makePlans(c, eng, id)
 		if err != nil {
 			return false, err
 		}

@@ -62,3 +62,35 @@ func TestDoAsksForWorkflow(t *testing.T) {
 		}
 	}
 }
+
+// An empty directory is enough at a terminal: the repository and its first commit are offered, and nothing is made unasked.
+func TestDoInAnEmptyDirectory(t *testing.T) {
+	isolateGit(t)
+	for _, tt := range []struct {
+		name, answers string
+		born          bool
+		code          int
+		want          string
+	}{
+		{"no", "n\n", false, fault.ExitNoRepository, "Make it with: git init && git commit --allow-empty -m 'first commit'? [y/N] "},
+		{"yes", "y\n", false, fault.ExitUsage, "nobody is set up who makes plans"},
+		{"no commit", "y\n", true, fault.ExitUsage, "the branch has no commit yet\nMake it with: git commit --allow-empty"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			git := func(args ...string) error { return exec.Command("git", append([]string{"-C", dir}, args...)...).Run() }
+			if tt.born && git("init", "--quiet") != nil {
+				t.Fatal("git init failed")
+			}
+			var both bytes.Buffer
+			e := &env{stdin: strings.NewReader(tt.answers), printer: printer{stdout: &both, stderr: &both}, dir: dir,
+				now: time.Now, user: user{os.Environ()}, interactive: true, origin: aPerson}
+			if code := e.run(t.Context(), []string{"do", "Write a letter"}); code != tt.code || !strings.Contains(both.String(), tt.want) {
+				t.Errorf("code %d, want %d and %q\n%s", code, tt.code, tt.want, both.String())
+			}
+			if made := git("rev-parse", "HEAD") == nil; made != (tt.answers == "y\n") {
+				t.Errorf("there is a first commit: %t\n%s", made, both.String())
+			}
+		})
+	}
+}

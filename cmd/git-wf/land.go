@@ -97,7 +97,9 @@ func (e *env) land(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 		}
 		o.Hook = nil
 	}
-	done, err := eng.Land(c.Context, snap.ID, o)
+	ctx, end := e.metered(c)
+	done, err := eng.Land(ctx, snap.ID, o)
+	end()
 	return e.sayLanded(done, err)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -183,10 +184,18 @@ func (e *env) plannerOf(c *cli.Context, eng *engine.Engine, otherwise string) (s
 	return name, nil
 }
 
+// makePlans works on the tasks that make plans, and shows it.
+func (e *env) makePlans(c *cli.Context, eng *engine.Engine, id plan.ID) (s *plan.State, err error) {
+	err = e.watched(c, eng, func(ctx context.Context) error {
+		s, err = eng.Plan(ctx, id)
+		return err
+	})
+	return s, err
+}
+
 // makePlan works on the planning tasks until they are done or wait for a person.
 func (e *env) makePlan(c *cli.Context, eng *engine.Engine, id plan.ID) error {
-	eng.Report = e.progress(c)
-	s, err := eng.Plan(c.Context, id)
+	s, err := e.makePlans(c, eng, id)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,9 @@ func (e *env) review(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	if err != nil {
 		return err
 	}
-	r, err := eng.BeginReview(c.Context, snap.ID, t.TaskID)
+	ctx, end := e.metered(c) // checks that have not run yet do now
+	r, err := eng.BeginReview(ctx, snap.ID, t.TaskID)
+	end()
 	if err != nil {
 		return err
 	}

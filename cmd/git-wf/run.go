@@ -20,6 +20,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/progress"
 	"gitwf/internal/readmodel"
+	"gitwf/internal/workflow"
 )
 
 func (e *env) carryOut(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
@@ -46,6 +47,10 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 		}
 		eng.Landing = &engine.RunLanding{LandOptions: o}
 	}
+	calls, err := e.foresee(c, eng, id)
+	if err != nil {
+		return err
+	}
 	state, did, err := e.runEngine(c, eng, id)
 	if eng.Landing != nil && err != nil {
 		return e.sayLanded(eng.Landing.Done, err)
@@ -67,7 +72,16 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 	if x.Finished() {
 		x.Then = e.mayFollow(c, eng.Store, snap)
 	}
-	if err := e.print("outcome", x); err != nil {
+	if calls.Spent, err = eng.Spent(c.Context, snap, nil); err != nil {
+		return err
+	}
+	if calls.Spent.Calls > 0 && !e.json && !c.Bool("quiet") {
+		fmt.Fprintln(e.stderr, "spent so far:", calls.Spent)
+	}
+	if err := e.print("outcome", struct {
+		*readmodel.Plan
+		runCalls
+	}{x, calls}); err != nil {
 		return err
 	}
 	if eng.Landing != nil {
@@ -76,6 +90,37 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 		}
 	}
 	return runResult(x)
+}
+
+// runCalls is how many calls of agents a run may come to, and what the plan has taken in the end.
+type runCalls struct {
+	Usual int          `json:"usual_calls"`
+	Most  int          `json:"most_calls"`
+	Spent engine.Spent `json:"spent"`
+}
+
+// foresee says beforehand how many calls of agents are to come, where there are any.
+func (e *env) foresee(c *cli.Context, eng *engine.Engine, id plan.ID) (calls runCalls, err error) {
+	snap, err := eng.Store.Snapshot(c.Context, id)
+	if err != nil {
+		return calls, err
+	}
+	s := snap.State()
+	b := workflow.BoundsOf(snap.Plan, func(t *plan.Task) (makes, judges bool) {
+		if ts := s.Tasks[t.TaskID]; ts.Status != plan.StatusDone && ts.Status != plan.StatusAbandoned {
+			return eng.Asks(s, ts)
+		}
+		return false, false
+	})
+	calls.Usual, calls.Most = b.Usual, b.Most
+	if b.Usual > 0 && !e.json && !c.Bool("quiet") {
+		then := ""
+		if len(snap.Plan.Grafts) == 0 {
+			then = ", to plan; then usually 2 for each task"
+		}
+		fmt.Fprintf(e.stderr, "%s of agents expected, at most %d%s\n", plain.Count(b.Usual, "call"), b.Most, then)
+	}
+	return calls, nil
 }
 
 // runEngine has the engine run or, with --step, do one thing, and shows what happens; did says that it was done.
@@ -110,12 +155,14 @@ func (e *env) showWork(ctx context.Context, eng *engine.Engine) (shown context.C
 	return shown, line, end
 }
 
-// progress prints a line for each event, unless the command is quiet or prints a document.
-func (e *env) progress(c *cli.Context) func(engine.Progress) {
+// watched has the engine do something, and shows it unless the command is quiet or prints a document.
+func (e *env) watched(c *cli.Context, eng *engine.Engine, do func(context.Context) error) error {
 	if e.json || c.Bool("quiet") {
-		return nil
+		return do(c.Context)
 	}
-	return e.report(e.lines())
+	shown, _, end := e.showWork(c.Context, eng)
+	defer end()
+	return do(shown)
 }
 
 // lines prints lines from several goroutines.
@@ -199,7 +246,7 @@ func (e *env) metered(c *cli.Context) (ctx context.Context, end func()) {
 	if m == nil {
 		return c.Context, func() {}
 	}
-	return gitstore.WithProgress(c.Context, m.Step), m.End
+	return gitstore.WithProgress(c.Context, m.Step), m.Wait()
 }
 
 // meter is the line of progress of a command, nil where nobody would see it.

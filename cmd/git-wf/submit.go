@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -90,8 +91,8 @@ func (e *env) settle(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	if e.caller().Task != "" {
 		return // the run that has started the attempt does it
 	}
-	eng.Report = e.progress(c)
-	if err := eng.Settle(c.Context, snap); err != nil && c.Context.Err() == nil {
+	err := e.watched(c, eng, func(ctx context.Context) error { return eng.Settle(ctx, snap) })
+	if err != nil && c.Context.Err() == nil {
 		fmt.Fprintln(e.stderr, plain.Line("warning: the checks were not finished: "+err.Error()+"; git wf run goes on"))
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/repotest/tool"
 	"gitwf/internal/terminal"
 )
@@ -402,6 +403,48 @@ func TestWatchARun(t *testing.T) {
 	}
 	s.press("\x03")
 	s.ends(130)
+}
+
+// While an agent plans, and works, that is shown with its time, and in the end what was spent.
+func TestDoOnATerminal(t *testing.T) {
+	r := newTTYRepo(t)
+	r.write("agent.sh", `cat > /dev/null
+while ! test -e "$(dirname "$0")/go-$WF_ROLE"; do sleep 0.1; done
+case $WF_ROLE in
+plan) cp "$(dirname "$0")/do.yaml" "$WF_OUT/plan.yaml" ;;
+action) echo x > "$WF_OUT/out.txt" ;;
+esac
+echo '{"schema_version": 1, "result_type": "ARTIFACT"}'
+`)
+	r.write("do.yaml", "title: Do\nroot_acceptance_criteria: [{id: R1, statement: It is there}]\ntasks:\n  - task_id: DO-1\n    title: Do\n"+
+		"    description: Something.\n    estimated_person_days: 1\n    covers: [R1]\n    deliverable_spec: {filename: out.txt}\n"+
+		"    acceptance_criteria: [{id: A1, statement: out.txt has 1 line}]\n")
+	r.git("config", "wf.agent.writer.kind", "command")
+	r.git("config", "wf.agent.writer.command", "sh "+r.dir+"/agent.sh")
+	r.git("config", "wf.planner", "writer")
+	r.git("config", "wf.executor", "writer")
+	s := r.on(100, 24, nil, "git-wf", "do", "Write something")
+	s.sees(`^2 calls of agents expected`, `started by writer`, `^ +0:\d[4-9]  PLAN-1 +attempt by writer`, `0/0 done`)
+	r.write("go-plan", "")
+	s.sees(`git wf review PLAN-1$`)
+	s.ends(fault.ExitWaiting)
+
+	// A person who judges a version waits for its checks, and sees for how long.
+	r.write("slow.yaml", "title: Slow\nconfig: {min_score: 1}\ntasks:\n  - task_id: SLOW-1\n    title: Slow\n    estimated_person_days: 1\n"+
+		"    deliverable_spec: {filename: out.txt}\n"+
+		"    acceptance_criteria: [{id: A1, statement: out.txt has 1 line, run: 'while test -s out.txt && ! test -e "+r.dir+"/go-check; do sleep 0.1; done; test -s out.txt'}, "+
+		"{id: A2, statement: out.txt has 1 word}]\n")
+	r.wf("plan", "-f", "slow.yaml")
+	r.write("out.txt", "x\n")
+	s = r.on(100, 24, nil, "git-wf", "submit", "SLOW-1", "out.txt")
+	s.sees(`^ +0:\d[4-9]  SLOW-1 +review by checks`)
+	s.press("\x03")
+	s.ends(130)
+	s = r.on(100, 24, nil, "git-wf", "review", "SLOW-1", "--approve")
+	s.sees(`^Working: 0:\d[3-9]`)
+	r.write("go-check", "")
+	s.sees(`SLOW-1: approve v1`)
+	s.ends(0)
 }
 
 func TestWatchEndsBySignals(t *testing.T) {

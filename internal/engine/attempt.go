@@ -146,7 +146,7 @@ func (e *Engine) jobOf(h *hold, w *workDir) (job agent.Job, err error) {
 		job.Thread, err = e.thread(h.work, h.snap, h.task, h.claim.Agent)
 	}
 	if err == nil {
-		job.Spent, err = e.spent(h.work, h.snap, h.task, job.Thread)
+		job.Spent, err = e.spentIn(h.work, h.snap, h.task, job.Thread)
 	}
 	return job, err
 }

@@ -141,17 +141,17 @@ func (m *measurement) saw(t time.Time) {
 
 // task adds up the cost of a task and its CHECK.
 func (m *measurement) task(t *plan.Task, c *plan.TaskCost) error {
-	r, docs := m.snap.Records.Of(t.TaskID), m.engine.documents(m.ctx, m.snap, t.TaskID)
-	work, err := docs.Work()
+	r := m.snap.Records.Of(t.TaskID)
+	work, err := m.engine.documents(m.ctx, m.snap, t.TaskID).Work()
 	if err != nil {
 		return err
 	}
-	costs, err := taskCosts(m.snap.Plan, t.TaskID, docs, work)
+	calls, err := m.engine.calls(m.ctx, m.snap, t.TaskID)
 	if err != nil {
 		return err
 	}
-	for _, cost := range costs {
-		c.AddUsage(&cost.Usage)
+	for _, call := range calls {
+		c.AddUsage(&call.Usage)
 	}
 	m.effort(t, r, work, &c.Effort)
 	return nil
@@ -258,73 +258,8 @@ func (l *lessons) write(p *plan.Plan, doc plan.CompletionDocument) []byte {
 	return []byte(b.String())
 }
 
-// Cost is what agents report about one piece of work.
-type Cost struct {
-	Task  plan.TaskID `json:"task_id"`
-	Agent string      `json:"agent"`
-	What  string      `json:"what"` // the record: v1, r2, a3
-	plan.Usage
-}
-
-// Costs lists the reported cost of each version, review, attempt and answer, in plan order. It omits
-// work without a report, and work of people.
-func (e *Engine) Costs(ctx context.Context, snap *gitstore.Snapshot) ([]Cost, error) {
-	all := []Cost{}
-	for _, t := range snap.Plan.Tasks {
-		docs := e.documents(ctx, snap, t.TaskID)
-		work, err := docs.Work()
-		if err != nil {
-			return nil, err
-		}
-		costs, err := taskCosts(snap.Plan, t.TaskID, docs, work)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, costs...)
-		answered, err := e.answered(ctx, snap, t.TaskID)
-		if err != nil {
-			return nil, err
-		}
-		for _, q := range answered {
-			if u := q.Answer.Usage; u != nil {
-				all = append(all, Cost{t.TaskID, q.Answer.By, q.QuestionID, *u})
-			}
-		}
-	}
-	return all, nil
-}
-
-// taskCosts are the Costs of one task.
-func taskCosts(p *plan.Plan, id plan.TaskID, docs export.Documents, work export.Work) (all []Cost, err error) {
-	add := func(agent, what string, u *plan.Usage) {
-		if u != nil {
-			all = append(all, Cost{id, agent, what, *u})
-		}
-	}
-	for _, a := range work.Artifacts {
-		add(a.Agent, a.ArtifactID, a.Usage)
-	}
-	for n, g := range p.Grafts {
-		if g.TaskID != id {
-			continue
-		}
-		f, err := readFeasibility(docs, g)
-		if err != nil {
-			return nil, err
-		}
-		add(f.Agent, fmt.Sprintf("graft %d", n+1), f.Usage)
-	}
-	for _, a := range work.Attempts {
-		add(a.Agent, a.AttemptID, a.Usage)
-	}
-	for _, rev := range work.Reviews {
-		add(rev.By(), rev.ReviewID, rev.Usage)
-	}
-	return all, nil
-}
-
-// spent is what is recorded of an agent's conversation, which is about one task or about all of a role.
-func (e *Engine) spent(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, thread string) (plan.Usage,
+// spentIn is what is recorded of an agent's conversation, which is about one task or about all of a role.
+func (e *Engine) spentIn(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, thread string) (plan.Usage,
 	error) {
 	var sum plan.Effort
 	for _, other := range snap.Plan.Tasks {

@@ -38,9 +38,9 @@ type Engine struct {
 	ByRule    bool                     // decisions follow from a rule, and no agent is asked
 	Landing   *RunLanding              // of a run that lands; nil for others
 
-	// Watch receives a run's current work whenever that changes, from one goroutine; may be nil. It may keep the state
-	// but not change it.
-	Watch func(*plan.State, []Doing)
+	// Watch receives a run's current work, and what was spent, whenever that changes, from one goroutine; may be nil.
+	// It may keep the state but not change it.
+	Watch func(*plan.State, []Doing, Spent)
 
 	reviewed atomic.Pointer[reviewedPlan]
 	expanded expand.Memory

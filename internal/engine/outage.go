@@ -107,7 +107,7 @@ func (r *run) returns() bool {
 
 // stall is whether the run waits for agents that can't be asked, or the error of having waited for them long enough.
 func (r *run) stall() (waits bool, err error) {
-	var all []error
+	all := []error{r.over}
 	for _, name := range r.stalled {
 		if o := r.outages[name]; o.until.IsZero() {
 			all = append(all, o.last)

@@ -43,6 +43,11 @@ type run struct {
 	stalled   []string                 // those of them that have work now
 	commit    plan.OID                 // of the state that was read last
 	asked     []openQuestion           // of roles, in that state
+
+	budget   []budget
+	spending Spent // in that state; known where there is a budget or somebody watches
+	spendOn  tally
+	over     error // no budget has room for the call that is next
 }
 
 func (e *Engine) newRun(id plan.ID) *run {
@@ -50,8 +55,8 @@ func (e *Engine) newRun(id plan.ID) *run {
 		Engine: e, id: id, running: map[plan.TaskID]work{}, claims: plan.Claims{}, waited: map[plan.TaskID]bool{},
 		untrusted: map[plan.TaskID]int{},
 		undecided: map[plan.TaskID]plan.OID{}, outages: map[string]*outage{},
-		tried: map[plan.TaskID][]int{},
-		done:  make(chan outcome), freed: make(chan struct{}, 1),
+		tried: map[plan.TaskID][]int{}, spendOn: tally{},
+		done: make(chan outcome), freed: make(chan struct{}, 1),
 	}
 }
 
@@ -65,6 +70,10 @@ func (r *run) loop(ctx context.Context) (*plan.State, error) {
 	_, leaseErr := r.leaseTime(ctx, 0)
 	_, environErr := r.commandEnv()
 	if err := cmp.Or(leaseErr, r.canAssign(), environErr, r.mayBegin(ctx)); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.budget, err = r.budgets(ctx); err != nil {
 		return nil, err
 	}
 	place, err := r.newScratch(ctx)
@@ -261,6 +270,9 @@ func (r *run) state(ctx context.Context) (*plan.State, error) {
 	r.commit = snap.Commit
 	s := snap.StateUnder(r.claims, r.Now())
 	r.asked, err = r.consults(context.WithoutCancel(ctx), snap, s)
+	if err == nil && (len(r.budget) > 0 || r.Watch != nil) {
+		r.spending, err = r.Spent(context.WithoutCancel(ctx), snap, r.spendOn)
+	}
 	return s, err
 }
 
@@ -307,7 +319,7 @@ func (r *run) next(s *plan.State) []work {
 		return nil // the plan was paused meanwhile: finish the current work and start nothing
 	}
 	free := r.room()
-	r.stalled = nil
+	r.stalled, r.over = nil, nil
 	var chosen []work
 	choose := func(w work) {
 		if r.alone && r.Agents.Knows(w.agent) {
@@ -319,7 +331,8 @@ func (r *run) next(s *plan.State) []work {
 			}
 			return
 		}
-		if _, busy := r.running[w.task.TaskID]; len(chosen) < free && !busy && !r.crossed(s, w, chosen) {
+		if _, busy := r.running[w.task.TaskID]; len(chosen) < free && !busy && !r.crossed(s, w, chosen) &&
+			!r.overspends(w, chosen) {
 			chosen = append(chosen, w)
 		}
 	}
@@ -525,5 +538,5 @@ func (r *run) show(s *plan.State) {
 		}
 		return all[i].Since.Before(all[j].Since)
 	})
-	r.Watch(s, all)
+	r.Watch(s, all, r.spending)
 }

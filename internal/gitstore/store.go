@@ -56,6 +56,18 @@ type Store struct {
 // The oldest git that has everything used here.
 const oldestMajor, oldestMinor = 2, 34
 
+// Begin makes the first commit of a repository, which has no files, and before that the repository itself.
+func Begin(ctx context.Context, dir string, create bool) (err error) {
+	if create {
+		_, err = runGit(ctx, Invocation{Dir: dir, Args: []string{"init", "--quiet"}})
+	}
+	if err == nil {
+		args := []string{"commit", "--quiet", "--allow-empty", "-m", "first commit"}
+		_, err = runGit(ctx, Invocation{Dir: dir, Args: args})
+	}
+	return err
+}
+
 // Open finds the repository of dir as git does: it honours GIT_DIR and the like. It fails with ErrNoRepository if there
 // is none, and names a repository, or a git, that it does not support.
 func Open(ctx context.Context, dir string) (*Store, error) {

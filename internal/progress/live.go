@@ -27,6 +27,7 @@ type Live struct {
 	done  int
 	all   int
 	doing []engine.Doing
+	spent engine.Spent
 	files gitstore.Step // the last report of copying; complete if there is none
 	since time.Time     // when that began
 	title map[plan.TaskID]string
@@ -66,11 +67,12 @@ func NewLive(out io.Writer, size func() (int, int), now func() time.Time, colour
 	return v
 }
 
-// Watch sets the running tasks.
-func (v *Live) Watch(s *plan.State, doing []engine.Doing) {
+// Watch sets the running tasks, and what was spent.
+func (v *Live) Watch(s *plan.State, doing []engine.Doing, spent engine.Spent) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.plan, v.doing, v.title, v.stale = string(s.Plan.PlanID), doing, map[plan.TaskID]string{}, true
+	v.spent = spent
 	v.done, v.all = s.Progress()
 	for _, d := range doing {
 		if t := s.Tasks[d.Task]; t != nil {
@@ -153,6 +155,9 @@ func (v *Live) lines(columns, most int) []string {
 // progress is the line about the plan, with a bar where there is room for one.
 func (v *Live) progress(columns int) string {
 	text := fmt.Sprintf("%d/%d done  %s  %s", v.done, v.all, Elapsed(v.now().Sub(v.began)), plain.Line(v.plan))
+	if v.spent.Calls > 0 {
+		text += "  " + v.spent.String()
+	}
 	const longest, shortest = 30, 10
 	room := min(columns-len("[]  ")-terminal.Cells(text), longest)
 	if room < shortest || v.all == 0 {

@@ -61,6 +61,36 @@ func (m *Meter) Text(text string) {
 	m.draw(plain.Line(text), m.now())
 }
 
+// Wait says how long the work takes as often as nothing else was drawn for a while; end takes the line away.
+func (m *Meter) Wait() (end func()) {
+	began, stop, over := m.now(), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(elapsedTime)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				m.mu.Lock()
+				if now := m.now(); now.Sub(began) >= silence && now.Sub(m.drawn) >= silence {
+					m.draw("Working: "+Elapsed(now.Sub(began)), now)
+				}
+				m.mu.Unlock()
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-over
+		m.End()
+	}
+}
+
+// silence is how long work may be shown as nothing new.
+const silence = 3 * time.Second
+
 // draw draws a text, unless the line was just drawn.
 func (m *Meter) draw(text string, now time.Time) {
 	if now.Sub(m.drawn) < drawTime {

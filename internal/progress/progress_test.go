@@ -2,6 +2,7 @@ package progress
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,41 @@ func TestMeter(t *testing.T) {
 	if out.Len() > 0 {
 		t.Errorf("nothing was to be taken away, but %q was written", out.String())
 	}
+}
+
+// Work that says nothing is shown with the time that it has taken; the line is gone at the end.
+func TestMeterWaits(t *testing.T) {
+	var out lockedBuilder
+	began := time.Now()
+	m := &Meter{out: &out, size: func() (int, int) { return 30, 0 }, now: time.Now}
+	end := m.Wait()
+	for out.String() == "" && time.Since(began) < time.Minute {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if took := time.Since(began); took < silence {
+		t.Errorf("it was shown after %v", took)
+	}
+	end()
+	if got := out.String(); !strings.HasPrefix(got, "\rWorking: 0:0") || !strings.HasSuffix(got, "\r"+strings.Repeat(" ", 13)+"\r") {
+		t.Errorf("got %q", got)
+	}
+}
+
+type lockedBuilder struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuilder) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuilder) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 func TestMeterDelay(t *testing.T) {

@@ -29,7 +29,7 @@ func (w *Workflow) Bounds(in *Inputs) (Bounds, error) {
 	if len(x.fs) > 0 {
 		return Bounds{}, x.findings()
 	}
-	return boundsOf(p), nil
+	return BoundsOf(p, nil), nil
 }
 
 // Widest are the largest bounds that any combination of choices has.
@@ -119,7 +119,9 @@ func (g *graph) walk(k int) set {
 	return g.above[k]
 }
 
-func boundsOf(p *plan.Plan) Bounds {
+// BoundsOf computes the bounds of a plan. asks says which tasks agents are still to make, and to review; if it is nil,
+// all that the plan does not give to somebody else. An agent's plan is also estimated, in one more call.
+func BoundsOf(p *plan.Plan, asks func(*plan.Task) (makes, judges bool)) Bounds {
 	g := newGraph(p)
 	attempts := p.Limits().MaxAttempts
 	b := Bounds{Tasks: len(g.tasks)}
@@ -157,8 +159,19 @@ func boundsOf(p *plan.Plan) Bounds {
 		if t.Consults != nil { // each answer is a call, and so is the attempt that asks
 			b.Most += 2 * t.Consults.Max
 		}
-		seats := seatsOf(t, g.check[k])
-		if t.Agent != plan.AgentExec {
+		makes, seats := t.Agent != plan.AgentExec, seatsOf(t, g.check[k])
+		if asks != nil {
+			does, judges := asks(t)
+			if makes = does; !judges {
+				seats = 0
+			} else if t.Planning() {
+				seats = 1 // beside the engine
+			}
+			if makes && t.Planning() {
+				b.Usual, b.Most = b.Usual+1, b.Most+attempts
+			}
+		}
+		if makes {
 			b.Usual, b.Most = b.Usual+usual, b.Most+versions+tries
 		}
 		if seats > 0 {

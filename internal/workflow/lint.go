@@ -206,7 +206,7 @@ func (l *linter) renderings(in *Inputs) {
 	if len(most.fs) > 0 {
 		return
 	}
-	if b := boundsOf(p); b.MaxDecisions > 0 && b.Decisions > b.MaxDecisions {
+	if b := BoundsOf(p, nil); b.MaxDecisions > 0 && b.Decisions > b.MaxDecisions {
 		l.orders(b)
 	}
 }
