@@ -93,6 +93,10 @@ func TestVendors(t *testing.T) {
 					planRulings = append(planRulings, map[string]any{"id": c.ID, "pass": true, "evidence": "read"})
 				}
 			}
+			again := "# IMPL-1: "
+			if v.resumes { // the conversation knows the task
+				again = "# IMPL-1 again: "
+			}
 			server := wiretest.Start(t,
 				wiretest.Turn{Match: "# Plan: ", Text: "I can't say it in JSON."}, // breaks the contract, and is told so
 				wiretest.Turn{Match: "Your reply breaks the contract", Text: reply(file("plan.yaml", vendorPlan))},
@@ -103,7 +107,7 @@ func TestVendors(t *testing.T) {
 				wiretest.Turn{Match: "# IMPL-1: ", Text: reply(file("hello.txt", "hello you there friend\n")),
 					Usage: wiretest.Usage{Input: 500, Output: 40}},
 				wiretest.Turn{Match: "# Review of IMPL-1", Text: review("REJECTED", 40, false)},
-				wiretest.Turn{Match: "# IMPL-1: ", Text: reply(file("hello.txt", "hello dear friend\n"))},
+				wiretest.Turn{Match: again, Text: reply(file("hello.txt", "hello dear friend\n"))},
 				wiretest.Turn{Match: "# Review of IMPL-1", Text: review("APPROVED", 96, true)},
 				wiretest.Turn{Match: "# Review of the plan", Text: reply(map[string]any{
 					"result_type": "REVIEW", "verdict": "APPROVED", "score": 95, "criteria": planRulings,
