@@ -204,18 +204,40 @@ func Write(dir string, changes []Change) error {
 		return err
 	}
 	for _, c := range changes {
+		if err != nil || !c.Does() {
+			continue
+		}
+		now, exists, readErr := read(root, c.Path)
 		switch {
-		case err != nil || !c.Does():
+		case readErr != nil || now != c.Before || exists != c.Exists: // somebody has looked at it for a while
+			err = fault.Refused("git wf setup again", "%s has changed meanwhile", c.Path)
 		case c.Gone:
 			err = root.Remove(c.Path)
 			for in := path.Dir(c.Path); err == nil && in != "." && root.Remove(in) == nil; in = path.Dir(in) {
 			}
 		default:
 			if err = root.MkdirAll(path.Dir(c.Path), 0o777); err == nil {
-				err = root.WriteFile(c.Path, []byte(c.After), 0o666)
+				err = replace(root, c.Path, []byte(c.After))
 			}
 		}
 	}
 	_ = os.Remove(dir) // which goes only if nothing is in it
 	return errors.Join(err, root.Close())
+}
+
+// replace writes a file in one step: a kill leaves the old one or the new one. A link stays a link.
+func replace(root *os.Root, name string, text []byte) error {
+	info, err := root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		return root.WriteFile(name, text, 0o666)
+	}
+	fresh := name + ".git-wf.tmp"
+	failed := root.WriteFile(fresh, text, 0o666)
+	if failed == nil && err == nil {
+		failed = root.Chmod(fresh, info.Mode().Perm())
+	}
+	if failed == nil {
+		return root.Rename(fresh, name)
+	}
+	return errors.Join(failed, root.Remove(fresh))
 }

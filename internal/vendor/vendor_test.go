@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -347,5 +348,50 @@ func TestSameRules(t *testing.T) {
 	_, rule, _ := strings.Cut(read("cursor/git-wf.mdc"), "\n# ")
 	if skill != rule || skill == "" {
 		t.Error("cursor's rule is not the skill")
+	}
+}
+
+// What somebody changes while the question waits is not lost; a file keeps its mode and a link stays one.
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	agents := filepath.Join(dir, "AGENTS.md")
+	if err := os.WriteFile(agents, []byte("# Ours\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("AGENTS.md", filepath.Join(dir, "CLAUDE.md")); err != nil {
+		t.Skip(err)
+	}
+	v, err := Named("claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := v.Plan(dir, false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(agents, []byte("# Ours\n\nMore.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, changes); err == nil || !strings.HasSuffix(err.Error(), " has changed meanwhile") {
+		t.Errorf("what was changed meanwhile: %v", err)
+	}
+	if text, _ := os.ReadFile(agents); string(text) != "# Ours\n\nMore.\n" {
+		t.Errorf("it is lost: %q", text)
+	}
+	if changes, err = v.Plan(dir, false, false); err == nil {
+		err = Write(dir, changes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(agents)
+	if err != nil || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if to, err := os.Readlink(filepath.Join(dir, "CLAUDE.md")); err != nil || to != "AGENTS.md" {
+		t.Errorf("the link is %q, %v", to, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); left != nil {
+		t.Errorf("left: %v", left)
 	}
 }
