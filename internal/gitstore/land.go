@@ -92,7 +92,8 @@ func (s *Store) Inside(name string) string {
 	return filepath.Join(dir, ".worktrees", name)
 }
 
-// Exclude adds lines to info/exclude, which linked worktrees share.
+// Exclude adds lines to info/exclude, which linked worktrees share. What is there is not written again, since a kill
+// would lose it.
 func (s *Store) Exclude(lines string) error {
 	name := filepath.Join(s.commonDir, "info", "exclude")
 	before, err := os.ReadFile(name)
@@ -100,12 +101,17 @@ func (s *Store) Exclude(lines string) error {
 		return err
 	}
 	if len(before) > 0 && before[len(before)-1] != '\n' {
-		before = append(before, '\n')
+		lines = "\n" + lines
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(name, append(before, lines...), 0o666)
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(lines)
+	return errors.Join(err, f.Close())
 }
 
 // Worktree is a working tree as git lists it.
