@@ -114,20 +114,3 @@ func TestLinksOfAmbiguousPlan(t *testing.T) {
 		t.Error("two tasks have one id, and it was not said")
 	}
 }
-
-// What a command about one task costs follows from what is near the task, also where many depend on one goal of many.
-func TestNearLinear(t *testing.T) {
-	for name, shape := range shapes {
-		small, large := newLookup(shape(1000)), newLookup(shape(3000))
-		work := func(m *inMemory, n int) func() {
-			return func() {
-				for _, id := range []TaskID{leafID(0), leafID(n - 1)} {
-					part := *m.Plan
-					part.Tasks, _ = Near(m, Records{}, id)
-					Derive(&part, Records{}, nil, noon).Dependents(id)
-				}
-			}
-		}
-		t.Run(name, func(t *testing.T) { atMost(t, 4, work(small, 1000), work(large, 3000)) })
-	}
-}
