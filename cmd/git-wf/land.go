@@ -171,7 +171,10 @@ func (e *env) undo(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, 
 	}
 	u.Plan = id
 	later := !state.Plan.Grafted(plan.PlanTaskID) // the policy has the plan reviewed first
-	if err := eng.HandInUndo(ctx, u, person, later); err != nil {
+	ctx, end := e.metered(c)
+	err = eng.HandInUndo(ctx, u, person, later)
+	end()
+	if err != nil {
 		return err
 	}
 	if later {

@@ -15,7 +15,6 @@ import (
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
-	"gitwf/internal/plan"
 )
 
 func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
@@ -42,33 +41,9 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	g := gate.New(store, policy)
-	var report *gate.Report
-	switch {
-	case rev == "":
-		if store.WorkTree() == "" {
-			return gitstore.ErrBare
-		}
-		report, err = g.Index(c.Context)
-	case strings.Contains(rev, ".."):
-		if report, err = verifyRange(c.Context, g, rev); err == nil {
-			break
-		}
-		// Ask only now whether this is a range: asking first would cost one git each time.
-		if _, perr := store.Git(c.Context, "rev-parse", "--quiet", "--end-of-options", rev); perr != nil &&
-			c.Context.Err() == nil {
-			return noRevision(c.Context, store, "range", rev)
-		}
-	default:
-		var oid plan.OID
-		if oid, err = store.CommitOf(c.Context, rev); err != nil {
-			return err
-		}
-		if oid == "" {
-			return noRevision(c.Context, store, "commit", rev)
-		}
-		report, err = g.Commit(c.Context, oid)
-	}
+	ctx, end := e.metered(c)
+	report, err := judgeRev(ctx, store, gate.New(store, policy), rev)
+	end()
 	if err != nil {
 		return err
 	}
@@ -80,6 +55,35 @@ func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	return fault.Refused("", "%q selects no commit", rev)
+}
+
+// judgeRev judges what is staged, or what a commit or range brings.
+func judgeRev(ctx context.Context, store *gitstore.Store, g *gate.Gate, rev string) (*gate.Report, error) {
+	switch {
+	case rev == "":
+		if store.WorkTree() == "" {
+			return nil, gitstore.ErrBare
+		}
+		return g.Index(ctx)
+	case strings.Contains(rev, ".."):
+		report, err := verifyRange(ctx, g, rev)
+		if err == nil {
+			return report, nil
+		}
+		// Ask only now whether this is a range: asking first would cost one git each time.
+		if _, perr := store.Git(ctx, "rev-parse", "--quiet", "--end-of-options", rev); perr != nil && ctx.Err() == nil {
+			return nil, noRevision(ctx, store, "range", rev)
+		}
+		return nil, err
+	}
+	oid, err := store.CommitOf(ctx, rev)
+	if err != nil {
+		return nil, err
+	}
+	if oid == "" {
+		return nil, noRevision(ctx, store, "commit", rev)
+	}
+	return g.Commit(ctx, oid)
 }
 
 // mayLackPolicy refuses to judge without a policy, unless this repository is known to have none: a clone gets no such
