@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/internal/caller"
 	"gitwf/internal/check"
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
@@ -49,6 +47,9 @@ func (e *env) review(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	if err != nil {
 		return err
 	}
+	if !given {
+		return e.walkTask(c, eng, snap.ID, t.TaskID)
+	}
 	if err := opinion.Fits(t.Task); err != nil {
 		return err
 	}
@@ -78,12 +79,6 @@ func (e *env) review(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 		return fault.Refused("git wf show "+string(t.TaskID),
 			"%s: the newest version is %s, not %s", t.TaskID, newest, plain.Line(want))
 	}
-	form := filepath.Join(store.GitDir(), "WF_REVIEW.md")
-	if !given {
-		if opinion, err = e.fillForm(c.Context, store, form, check.Form(r.Subject, r.Ran)); err != nil {
-			return err
-		}
-	}
 	if opinion.Reviewer = person.Name; seat != "" {
 		opinion.Reviewer, opinion.Agent = seat, person.Name
 	}
@@ -94,12 +89,6 @@ func (e *env) review(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	var rev plan.Review
 	if err = checkRemarks(c.Context, store, t, r.Subject.Artifact, opinion); err == nil {
 		done, rev, err = r.Record(c.Context, opinion, person)
-	}
-	switch {
-	case err != nil && !given:
-		fmt.Fprintln(e.stderr, "what you wrote is kept in "+form)
-	case err == nil && !given:
-		err = os.Remove(form)
 	}
 	if err != nil {
 		return err
@@ -132,7 +121,7 @@ func checkRemarks(ctx context.Context, store *gitstore.Store, t *plan.TaskState,
 	return export.CheckRemarks(ctx, store, a, said)
 }
 
-// opinionFromFlags reads a verdict from the command line; given is false when there is none and the editor must ask.
+// opinionFromFlags reads a verdict from the command line; given is false when there is none.
 func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 	approve, reject := c.Bool("approve"), c.Bool("reject")
 	switch {
@@ -140,7 +129,7 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 		o.Verdict = plan.Approved
 	case reject:
 		o.Verdict = plan.Rejected
-	case c.IsSet("score") || c.IsSet("criterion") || c.IsSet("rating") || c.IsSet("message"):
+	case slices.ContainsFunc([]string{"score", "criterion", "rating", "message", "artifact", "json"}, c.IsSet):
 		return o, false, usage("no verdict: add --approve or --reject")
 	}
 	if c.IsSet("score") {
@@ -169,25 +158,6 @@ func opinionFromFlags(c *cli.Context) (o check.Opinion, given bool, err error) {
 	}
 	o.Message = c.String("message")
 	return o, approve || reject, nil
-}
-
-// fillForm has the user fill in the form with an editor. The file at path stays until its content is recorded.
-func (e *env) fillForm(ctx context.Context, store *gitstore.Store, path, form string) (check.Opinion, error) {
-	if e.caller().Kind != caller.Person { // an editor may be set where nobody is
-		return check.Opinion{}, usage("no verdict, and no terminal to ask on: add --approve or --reject")
-	}
-	text, err := e.editFile(ctx, store, path, []byte(form))
-	if err != nil {
-		return check.Opinion{}, err
-	}
-	o, ok, err := check.ParseForm(string(text))
-	if err != nil {
-		return o, fault.Usage("what you wrote is kept in "+path, "%s: %w", path, err)
-	}
-	if !ok {
-		return o, fault.Refused("", "no verdict was given; nothing is recorded")
-	}
-	return o, nil
 }
 
 // ask asks a question, and takes everything but yes as no.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/caller"
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
@@ -34,6 +35,7 @@ type walker struct {
 	eng      *engine.Engine
 	item     engine.Item // that is asked about
 	comments []string    // on lines of its version, that go with the verdict
+	flags    []string    // that go with it, too
 	decided  []plan.ID
 }
 
@@ -65,14 +67,40 @@ func (e *env) walkInbox(c *cli.Context, eng *engine.Engine) error {
 		}
 	}
 	items, err := e.inboxItems(c.Context, eng, only)
+	if err == nil && len(items) == 0 {
+		fmt.Fprintln(e.stdout, "nothing waits for you")
+	}
 	if err != nil {
 		return err
 	}
-	if len(items) == 0 {
-		fmt.Fprintln(e.stdout, "nothing waits for you")
-		return nil
+	w := &walker{env: e, ctx: c.Context, store: eng.Store, eng: eng}
+	return w.walk(items)
+}
+
+// walkTask is git wf review with a task and no verdict.
+func (e *env) walkTask(c *cli.Context, eng *engine.Engine, id plan.ID, task plan.TaskID) error {
+	if e.caller().Kind != caller.Person {
+		return usage("no verdict, and no terminal to ask on: add --approve or --reject")
+	}
+	items, err := e.inboxItems(c.Context, eng, id)
+	items = slices.DeleteFunc(items, func(i engine.Item) bool { return i.On != task })
+	if err == nil && len(items) == 0 {
+		err = usage("%s waits for nobody: add --approve or --reject", task)
+	}
+	if err != nil {
+		return err
 	}
 	w := &walker{env: e, ctx: c.Context, store: eng.Store, eng: eng}
+	for _, name := range []string{"as", "reviewer"} {
+		if c.IsSet(name) {
+			w.flags = append(w.flags, "--"+name+"="+c.String(name))
+		}
+	}
+	return w.walk(items)
+}
+
+// walk settles items in turn, and then says what each plan waits for.
+func (w *walker) walk(items []engine.Item) error {
 	for i, item := range items {
 		err := w.settleItem(item, fmt.Sprintf("(%d/%d)", i+1, len(items)))
 		if errors.Is(err, errQuit) || errors.Is(err, io.EOF) {
@@ -84,7 +112,7 @@ func (e *env) walkInbox(c *cli.Context, eng *engine.Engine) error {
 	}
 	slices.Sort(w.decided)
 	for _, id := range slices.Compact(w.decided) {
-		if err := e.printNextOf(w.ctx, eng, id); err != nil {
+		if err := w.printNextOf(w.ctx, w.eng, id); err != nil {
 			return err
 		}
 	}
@@ -244,7 +272,7 @@ func (w *walker) approve() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	flags := []string{"--approve", "--artifact=" + w.item.Artifact}
+	flags := append([]string{"--approve", "--artifact=" + w.item.Artifact}, w.flags...)
 	for _, c := range t.AcceptanceCriteria {
 		if !c.Manual() {
 			continue
@@ -293,7 +321,8 @@ func (w *walker) reject() (bool, error) {
 		return false, err
 	}
 	message := strings.TrimSpace(strings.Join(append([]string{why}, w.comments...), "\n"))
-	return w.run("review", []string{"--reject", "--artifact=" + w.item.Artifact, "--message=" + message})
+	flags := append([]string{"--reject", "--artifact=" + w.item.Artifact}, w.flags...)
+	return w.run("review", append(flags, "--message="+message))
 }
 
 // comment takes a remark on a line of the version. A review names the line as PATH:LINE (export.Remark).
