@@ -41,33 +41,23 @@ func defaultAgents(s *agent.Settings) map[string]*string {
 	return map[string]*string{"planner": &s.Planner, "executor": &s.Executor, "reviewer": &s.Reviewer}
 }
 
-// agentSettings reads agents.yaml and git's configuration.
+// agentSettings reads git's configuration.
 func (u user) agentSettings(ctx context.Context, store *gitstore.Store) (agent.Settings, error) {
 	var s agent.Settings
 	settings, err := store.Settings(ctx, "wf.")
 	if err != nil {
 		return s, err
 	}
-	var own []agent.Setting
 	for _, kv := range settings {
 		if name := defaultAgents(&s)[strings.TrimPrefix(kv[0], "wf.")]; name != nil {
 			*name = kv[1]
 		}
 		s.SetRole(kv[0], kv[1])
-		own = append(own, agent.Setting{Key: kv[0], Value: kv[1]})
 	}
-	file := filepath.Join(u.configDir(), "agents.yaml")
-	data, err := os.ReadFile(file)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return s, err
-	}
-	if s.Agents, err = agent.ParseConfig(file, data, own); err != nil {
-		return s, fault.Usage("mend "+file+", a mapping from names of agents to their settings (docs/agents.md)",
-			"%w", err)
-	}
+	s.Agents = agent.ParseConfig(settings)
 	for _, a := range s.Agents {
 		var wrong *agent.ConfigError
-		if errors.As(a.Wrong, &wrong) && wrong.File == "" {
+		if errors.As(a.Wrong, &wrong) {
 			wrong.Scope = settingScope(ctx, store, "wf.agent."+wrong.Name+"."+wrong.Key)
 		}
 	}

@@ -2,23 +2,19 @@ package agent
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"gitwf/internal/backend"
-	"gitwf/internal/document"
 	"gitwf/internal/fault"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
 
-// Config is how a user has set up one agent, under wf.agent.NAME in their git config or under NAME in agents.yaml.
+// Config is how a user has set up one agent, under wf.agent.NAME in their git config.
 type Config struct {
 	backend.Config
 	TrustCommands bool // command lines in the plans that it makes may run without a person seeing them
@@ -31,91 +27,40 @@ const (
 	WorkspaceWorktree = "worktree" // a checkout of the repository
 )
 
-// Setting is one line of git's configuration: wf.agent.NAME.KEY and its value. Git gives keys in lower case.
-type Setting struct{ Key, Value string }
-
-// ParseConfig reads the agents that a user has set up: first agents.yaml, which may be empty, then git's settings,
-// which win. An agent without a kind has the kind of its name, if there is one. An agent with an unusable setting is
-// included, with a *ConfigError as its Wrong: it stops only what needs it. ParseConfig fails if it can't read the file
-// as a whole.
-func ParseConfig(file string, data []byte, settings []Setting) (map[string]Config, error) {
-	r := configReader{agents: map[string]Config{}, wrong: map[string][]*ConfigError{}}
-	if err := r.file(file, data); err != nil {
-		return nil, err
-	}
-	lists := map[string]bool{}
-	for _, s := range settings {
-		rest, ok := strings.CutPrefix(s.Key, "wf.agent.")
+// ParseConfig reads the agents that a user has set up, from keys of git's configuration, in lower case, and their
+// values. An agent without a kind has the kind of its name, if there is one. An agent with an unusable setting is
+// included, with a *ConfigError as its Wrong: it stops only what needs it.
+func ParseConfig(settings [][2]string) map[string]Config {
+	agents, wrong := map[string]Config{}, map[string][]*ConfigError{}
+	for _, kv := range settings {
+		rest, ok := strings.CutPrefix(kv[0], "wf.agent.")
 		dot := strings.LastIndexByte(rest, '.')
 		if !ok || dot <= 0 {
 			continue
 		}
 		name, key := rest[:dot], rest[dot+1:]
-		c := r.agents[name]
-		if key == "fallback" && !lists[name] {
-			c.Fallback, lists[name] = nil, true
+		c := agents[name]
+		// The last setting of a key counts.
+		wrong[name] = slices.DeleteFunc(wrong[name], func(e *ConfigError) bool { return e.Key == key })
+		if why := c.set(key, kv[1]); why != "" {
+			wrong[name] = append(wrong[name], &ConfigError{Name: name, Key: key, Value: kv[1], Reason: why})
 		}
-		r.note("", name, key, s.Value, c.set(key, s.Value))
-		r.agents[name] = c
+		agents[name] = c
 	}
-	for name, c := range r.agents {
+	for name, c := range agents {
 		if c.Kind == "" && slices.Contains(backend.Kinds(), name) {
 			c.Kind = name
 		}
 		c.Name = name
-		r.agents[name] = c
+		agents[name] = c
 	}
-	for name, c := range r.agents {
-		wrong := append(r.wrong[name], c.check(r.agents)...)
-		if len(wrong) > 0 {
+	for name, c := range agents {
+		if wrong := append(wrong[name], c.check(agents)...); len(wrong) > 0 {
 			c.Wrong = wrong[0]
 		}
-		r.agents[name] = c
+		agents[name] = c
 	}
-	return r.agents, nil
-}
-
-// configReader collects agents, and what is wrong with them.
-type configReader struct {
-	agents map[string]Config
-	wrong  map[string][]*ConfigError // by agent, in the order of their settings
-}
-
-// note records what is wrong with a setting, "" for nothing. It drops the verdict on an earlier setting of the same
-// key: the last setting counts.
-func (r *configReader) note(file, name, key, value, wrong string) {
-	r.wrong[name] = slices.DeleteFunc(r.wrong[name], func(e *ConfigError) bool { return e.Key == key })
-	if wrong != "" {
-		r.wrong[name] = append(r.wrong[name], &ConfigError{Name: name, Key: key, Value: value, Reason: wrong,
-			File: file})
-	}
-}
-
-// file reads agents.yaml: a mapping from names to the same keys as git's.
-func (r *configReader) file(file string, data []byte) error {
-	var doc map[string]map[string]yaml.Node
-	if err := document.ReadSettings(file, data, &doc); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(doc)) {
-		c := r.agents[name]
-		for _, key := range slices.Sorted(maps.Keys(doc[name])) {
-			node := doc[name][key]
-			values := []string{node.Value}
-			if node.Kind == yaml.SequenceNode {
-				values = nil
-				for _, n := range node.Content {
-					values = append(values, n.Value)
-				}
-			}
-			key := strings.ToLower(key)
-			for _, v := range values {
-				r.note(file, name, key, v, c.set(key, v))
-			}
-		}
-		r.agents[name] = c
-	}
-	return nil
+	return agents
 }
 
 // check finds settings that conflict with each other or with the rest of the setup.
@@ -238,7 +183,6 @@ type ConfigError struct {
 	Name, Key string // Key is "" if the name itself can't be used
 	Value     string // "" if it is not set
 	Reason    string
-	File      string // "" for git's configuration
 	Scope     string // which git configuration: local, global, system; "" if unknown
 }
 
@@ -247,9 +191,6 @@ func (e *ConfigError) Setting() string {
 	key := e.Name
 	if e.Key != "" {
 		key += "." + e.Key
-	}
-	if e.File != "" {
-		return visible(e.File + ": " + key)
 	}
 	return visible("wf.agent." + key)
 }
@@ -261,9 +202,6 @@ func (e *ConfigError) Exit() (int, string) { return fault.ExitUsage, e.Mend() }
 
 // Mend is the command that mends the setting, where it stands.
 func (e *ConfigError) Mend() string {
-	if e.File != "" {
-		return "mend " + visible(e.Name+"."+e.Key) + " in " + visible(e.File)
-	}
 	command := "git config "
 	if e.Scope == "global" || e.Scope == "system" || e.Scope == "worktree" {
 		command += "--" + e.Scope + " "

@@ -58,52 +58,38 @@ func TestBrokenSettings(t *testing.T) {
 }
 
 func TestParseConfig(t *testing.T) {
-	settings := func(pairs ...string) (all []Setting) {
+	settings := func(pairs ...string) (all [][2]string) {
 		for i := 0; i < len(pairs); i += 2 {
-			all = append(all, Setting{pairs[i], pairs[i+1]})
+			all = append(all, [2]string{pairs[i], pairs[i+1]})
 		}
 		return all
 	}
 	tests := []struct {
-		name, yaml string
-		settings   []Setting
-		want       map[string]Config
-		err        string
+		name     string
+		settings [][2]string
+		want     map[string]Config
 	}{
-		{"nothing", "", nil, map[string]Config{}, ""},
-		{"git config", "", settings("wf.agent.my.bot.kind", "command", "wf.agent.my.bot.command", "cat -",
+		{"nothing", nil, map[string]Config{}},
+		{"a command", settings("wf.agent.my.bot.kind", "command", "wf.agent.my.bot.command", "cat -",
 			"wf.agent.my.bot.timeout", "90", "wf.strict", "true"),
 			map[string]Config{"my.bot": {Config: backend.Config{Name: "my.bot", Kind: "command", Command: "cat -",
-				Timeout: 90 * time.Second}}}, ""},
-		{"the kind of its name", "", settings("wf.agent.claude.model", "opus"),
-			map[string]Config{"claude": {Config: backend.Config{Name: "claude", Kind: "claude", Model: "opus"}}}, ""},
-		{"a file", "local:\n  kind: openai\n  model: m\n  baseurl: http://127.0.0.1:1/v1\n  timeout: 2m\n  fallback: [claude, codex]\n  trustCommands: true\n", nil,
+				Timeout: 90 * time.Second}}}},
+		{"the kind of its name", settings("wf.agent.claude.model", "opus"),
+			map[string]Config{"claude": {Config: backend.Config{Name: "claude", Kind: "claude", Model: "opus"}}}},
+		{"a service", settings("wf.agent.local.kind", "openai", "wf.agent.local.model", "m", "wf.agent.local.baseurl",
+			"http://127.0.0.1:1/v1", "wf.agent.local.timeout", "2m", "wf.agent.local.fallback", "claude, codex",
+			"wf.agent.local.trustcommands", "true"),
 			map[string]Config{"local": {Config: backend.Config{Name: "local", Kind: "openai", Model: "m",
 				BaseURL: "http://127.0.0.1:1/v1", Timeout: 2 * time.Minute, Fallback: []string{"claude", "codex"}},
-				TrustCommands: true}}, ""},
-		{"git config wins", "a: {kind: command, command: x, fallback: b}\n",
-			settings("wf.agent.a.command", "y", "wf.agent.a.fallback", "codex, gemini"),
-			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "y",
-				Fallback: []string{"codex", "gemini"}}}}, ""},
-		{"the last value counts", "a: {kind: comand, command: x, timeout: soon}\n",
-			settings("wf.agent.a.timeout", "late", "wf.agent.a.timeout", "9", "wf.agent.a.kind", "command"),
-			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "x", Timeout: 9 * time.Second}}},
-			""},
-		{"no YAML", "a: [", nil, nil, "agents.yaml:1: did not find"},
+				TrustCommands: true}}},
+		{"the last value counts", settings("wf.agent.a.kind", "comand", "wf.agent.a.command", "x", "wf.agent.a.timeout",
+			"late", "wf.agent.a.timeout", "9", "wf.agent.a.kind", "command"),
+			map[string]Config{"a": {Config: backend.Config{Name: "a", Kind: "command", Command: "x",
+				Timeout: 9 * time.Second}}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := ParseConfig("agents.yaml", []byte(tt.yaml), tt.settings)
-			if tt.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.err) {
-					t.Errorf("got %v", err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff(tt.want, ParseConfig(tt.settings)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -113,49 +99,44 @@ func TestParseConfig(t *testing.T) {
 // An unusable setting affects only its agent, and the error says what would mend it.
 func TestParseConfigWrong(t *testing.T) {
 	tests := []struct {
-		name, yaml string
-		settings   []string
-		agent      string
-		err, mend  string
+		name      string
+		settings  []string
+		agent     string
+		err, mend string
 	}{
-		{"no kind", "", []string{"wf.agent.bot.model", "m"}, "bot",
+		{"no kind", []string{"wf.agent.bot.model", "m"}, "bot",
 			"wf.agent.bot.kind: is not set; kinds are command, claude", "git config wf.agent.bot.kind KIND"},
-		{"a wrong kind", "", []string{"wf.agent.bot.kind", "robot"}, "bot", "wf.agent.bot.kind: robot is no kind",
+		{"a wrong kind", []string{"wf.agent.bot.kind", "robot"}, "bot", "wf.agent.bot.kind: robot is no kind",
 			"git config --replace-all wf.agent.bot.kind KIND"},
-		{"a wrong key in the file", "a: {knd: x}\n", nil, "a", "agents.yaml: a.knd: unknown; known are kind, command",
-			"mend a.knd in agents.yaml"},
-		{"a wrong key", "", []string{"wf.agent.a b.knd", "x"}, "a b", "wf.agent.a b.knd: unknown",
+		{"a wrong key", []string{"wf.agent.a b.knd", "x"}, "a b", "wf.agent.a b.knd: unknown",
 			"git config --unset-all 'wf.agent.a b.knd'"},
-		{"a wrong time", "", []string{"wf.agent.a.kind", "command", "wf.agent.a.timeout", "soon"}, "a",
+		{"a wrong time", []string{"wf.agent.a.kind", "command", "wf.agent.a.timeout", "soon"}, "a",
 			"wf.agent.a.timeout: soon is no time", "git config --replace-all wf.agent.a.timeout 10m"},
-		{"a built-in name", "", []string{"wf.agent.exec.kind", "command"}, "exec",
+		{"a built-in name", []string{"wf.agent.exec.kind", "command"}, "exec",
 			"wf.agent.exec: the name belongs to an agent that needs no setting up", "git config --remove-section wf.agent.exec"},
-		{"a reviewer's name", "", []string{"wf.agent.person.kind", "command"}, "person",
+		{"a reviewer's name", []string{"wf.agent.person.kind", "command"}, "person",
 			"wf.agent.person: the name stands for something else in plans", "git config --remove-section wf.agent.person"},
-		{"a wrong flag", "", []string{"wf.agent.a.trustcommands", "maybe"}, "a",
+		{"a wrong flag", []string{"wf.agent.a.trustcommands", "maybe"}, "a",
 			"wf.agent.a.trustcommands: maybe is neither true nor false",
 			"git config --replace-all wf.agent.a.trustcommands false"},
-		{"a wrong workspace", "", []string{"wf.agent.a.kind", "claude", "wf.agent.a.workspace", "home"}, "a",
+		{"a wrong workspace", []string{"wf.agent.a.kind", "claude", "wf.agent.a.workspace", "home"}, "a",
 			"home is neither scratch nor worktree", "git config --replace-all wf.agent.a.workspace scratch"},
-		{"no command", "", []string{"wf.agent.a.kind", "command"}, "a", "wf.agent.a.command: missing",
+		{"no command", []string{"wf.agent.a.kind", "command"}, "a", "wf.agent.a.command: missing",
 			"git config wf.agent.a.command COMMAND"},
-		{"no address", "", []string{"wf.agent.a.kind", "openai", "wf.agent.a.model", "m", "wf.agent.a.baseurl", "ftp:"}, "a",
+		{"no address", []string{"wf.agent.a.kind", "openai", "wf.agent.a.model", "m", "wf.agent.a.baseurl", "ftp:"}, "a",
 			"wf.agent.a.baseurl: not an http", "git config --replace-all wf.agent.a.baseurl URL"},
-		{"an unknown fallback", "", []string{"wf.agent.a.kind", "claude", "wf.agent.a.fallback", "codex",
+		{"an unknown fallback", []string{"wf.agent.a.kind", "claude", "wf.agent.a.fallback", "codex",
 			"wf.agent.a.fallback", "nobody"}, "a",
 			"wf.agent.a.fallback: no agent that could be fallen back upon is called nobody",
 			"git config --replace-all wf.agent.a.fallback AGENT"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			settings := []Setting{{"wf.agent.good.kind", "command"}, {"wf.agent.good.command", "cat"}}
+			settings := [][2]string{{"wf.agent.good.kind", "command"}, {"wf.agent.good.command", "cat"}}
 			for i := 0; i < len(tt.settings); i += 2 {
-				settings = append(settings, Setting{tt.settings[i], tt.settings[i+1]})
+				settings = append(settings, [2]string{tt.settings[i], tt.settings[i+1]})
 			}
-			got, err := ParseConfig("agents.yaml", []byte(tt.yaml), settings)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := ParseConfig(settings)
 			var wrong *ConfigError
 			if !errors.As(got[tt.agent].Wrong, &wrong) || !strings.Contains(wrong.Error(), tt.err) || wrong.Mend() != tt.mend {
 				t.Errorf("got %v", got[tt.agent].Wrong)
