@@ -46,8 +46,7 @@ func (o openAI) ask(ctx context.Context, r Request, deadline time.Time) (Reply, 
 	if o.key != "" {
 		header.Set("Authorization", "Bearer "+o.key)
 	}
-	return o.within(ctx, deadline, query{"https://api.openai.com/v1", "chat/completions", header, question,
-		openAIReason, readAnswer})
+	return o.within(ctx, deadline, query{"https://api.openai.com/v1", "chat/completions", header, question, readAnswer})
 }
 
 func readAnswer(data []byte) (Reply, error) {
@@ -74,17 +73,6 @@ func readAnswer(data []byte) (Reply, error) {
 			Known:        u.TotalTokens > 0,
 		},
 	}, nil
-}
-
-// openAIReason is the meaning of OpenAI's own codes beyond the status; "" if the status says it all.
-func openAIReason(said vendorError) Reason {
-	switch said.Code {
-	case "insufficient_quota": // a 429 that waiting does not mend
-		return Unavailable
-	case "content_filter", "content_policy_violation":
-		return Refused
-	}
-	return ""
 }
 
 // anthropic is Anthropic's Messages API.
@@ -120,8 +108,7 @@ func (a anthropic) ask(ctx context.Context, r Request, deadline time.Time) (Repl
 	if a.key != "" {
 		header.Set("X-Api-Key", a.key)
 	}
-	return a.within(ctx, deadline, query{"https://api.anthropic.com", "v1/messages", header, question, anthropicReason,
-		readMessage})
+	return a.within(ctx, deadline, query{"https://api.anthropic.com", "v1/messages", header, question, readMessage})
 }
 
 // messageAnswer is the part of an answer that a reply needs.
@@ -163,15 +150,4 @@ func readMessage(data []byte) (Reply, error) {
 			OutputTokens: u.Output, CachedTokens: u.CacheRead, Known: true,
 		},
 	}, nil
-}
-
-// anthropicReason is the meaning of Anthropic's own error types, whatever the status; "" for all others.
-func anthropicReason(said vendorError) Reason {
-	switch said.Type {
-	case "overloaded_error", "rate_limit_error", "api_error", "timeout_error":
-		return Transient
-	case "authentication_error", "permission_error", "billing_error":
-		return Unavailable
-	}
-	return ""
 }

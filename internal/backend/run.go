@@ -156,10 +156,10 @@ type logWriter struct {
 	secrets secret.Mask
 	left    int
 	line    []byte
+	long    bool // the line is left out
 }
 
-// Limits of a log, in bytes: of all of it, and of one line before it is cut in two. A cut through a secret would hide
-// it, so the writer keeps back the length of the longest one.
+// Limits of a log, in bytes: of all of it, and of a line. A longer line is left out: a cut through a secret would hide it.
 const (
 	maxLog  = 1 << 20
 	maxLine = 64 << 10
@@ -171,51 +171,31 @@ func newLog(out io.Writer, secrets secret.Mask) *logWriter {
 
 // Write never fails: a log that can't be written does not end the work.
 func (w *logWriter) Write(p []byte) (int, error) {
-	n := len(p)
-	if w.out == nil || w.left <= 0 {
-		return n, nil
-	}
-	for len(p) > 0 {
-		i := bytes.IndexByte(p, '\n') + 1
-		if i == 0 {
-			i = len(p)
+	for part := range bytes.Lines(p) {
+		w.line = append(w.line, part...)
+		if w.long = w.long || len(w.line) > maxLine; w.long {
+			w.line = w.line[:0]
 		}
-		w.line = append(w.line, p[:i]...)
-		p = p[i:]
-		if w.line[len(w.line)-1] == '\n' {
-			w.flush(len(w.line))
-		} else if len(w.line) > maxLine {
-			w.flush(len(w.line) - w.longest())
+		if bytes.HasSuffix(part, []byte("\n")) {
+			w.Close()
 		}
 	}
-	return n, nil
+	return len(p), nil
 }
 
-func (w *logWriter) longest() int {
-	return min(w.secrets.Longest(), maxLine/2)
-}
-
-// flush writes the first n bytes of the line. Before it cuts a line, it removes secrets.
-func (w *logWriter) flush(n int) {
-	text := string(w.line)
-	if clean := w.secrets.Text(text); n < len(w.line) && clean != text {
-		text, n = clean, max(0, len(clean)-w.longest())
-	} else if n == len(w.line) {
-		text, n = clean, len(clean)
+// Close ends a line, and writes it.
+func (w *logWriter) Close() {
+	if w.long {
+		w.line = append(w.line, fmt.Sprintf("[... a line of more than %d KiB is not logged ...]\n", maxLine>>10)...)
 	}
-	out := process.Printable([]byte(text[:n]))
-	w.line = append(w.line[:0], text[n:]...)
-	if len(out) > w.left {
-		out = strings.ToValidUTF8(out[:w.left], "") + "\n[... the rest is not logged ...]\n"
+	text := process.Printable([]byte(w.secrets.Text(string(w.line))))
+	if w.line, w.long = w.line[:0], false; w.out == nil || w.left <= 0 {
+		return
+	}
+	if len(text) > w.left {
+		text = strings.ToValidUTF8(text[:w.left], "") + "\n[... the rest is not logged ...]\n"
 		w.left = 0
 	}
-	w.left -= len(out)
-	io.WriteString(w.out, out)
-}
-
-// Close writes the rest of the last line.
-func (w *logWriter) Close() {
-	if w.out != nil && w.left > 0 && len(w.line) > 0 {
-		w.flush(len(w.line))
-	}
+	w.left -= len(text)
+	io.WriteString(w.out, text)
 }

@@ -44,7 +44,6 @@ type query struct {
 	base, path string // the vendor's own address, and what to ask below it or below the user's
 	header     http.Header
 	body       any
-	judge      func(vendorError) Reason // may find a better reason for an error in what the vendor says
 	read       func(answer []byte) (Reply, error)
 }
 
@@ -117,7 +116,7 @@ func (s service) post(ctx context.Context, address string, q query) (Reply, erro
 			Message: fmt.Sprintf("HTTP %d: redirects are not followed", response.StatusCode),
 		}
 	}
-	return Reply{}, answered(response.StatusCode, response.Header, readVendorError(said), q.judge)
+	return Reply{}, answered(response.StatusCode, response.Header, readVendorError(said))
 }
 
 // endpoint is the address of a path below the service's base: usual, unless the user set another.
@@ -144,7 +143,7 @@ func unreadable(err error) *Error {
 }
 
 // answered turns an HTTP response into an error.
-func answered(status int, header http.Header, said vendorError, judge func(vendorError) Reason) *Error {
+func answered(status int, header http.Header, said vendorError) *Error {
 	if said.Message == "" {
 		said.Message = cmp.Or(http.StatusText(status), "no message")
 	}
@@ -153,8 +152,11 @@ func answered(status int, header http.Header, said vendorError, judge func(vendo
 	if id := cmp.Or(header.Get("Request-Id"), header.Get("X-Request-Id")); id != "" {
 		e.Message += " (request " + id + ")" // the vendor's support asks for it
 	}
-	if known := judge(said); known != "" {
-		e.Reason = known
+	switch said.Code {
+	case "insufficient_quota": // a 429 that waiting does not mend
+		e.Reason = Unavailable
+	case "content_filter", "content_policy_violation":
+		e.Reason = Refused
 	}
 	e.RetryAfter = retryAfter(header, time.Now())
 	return e
@@ -163,7 +165,6 @@ func answered(status int, header http.Header, said vendorError, judge func(vendo
 // vendorError is what the body of an error says.
 type vendorError struct {
 	Message string `json:"message"`
-	Type    string `json:"type"`
 	Code    string `json:"code"`
 }
 

@@ -32,14 +32,6 @@ func NewMask(environ []string, names ...string) Mask {
 	return m
 }
 
-// Longest is the length of the longest value that the mask knows, zero if it knows none.
-func (m Mask) Longest() int {
-	if len(m.values) == 0 {
-		return 0
-	}
-	return len(m.values[0])
-}
-
 func secretName(name string) bool {
 	return slices.ContainsFunc(settings.marks, func(end string) bool {
 		return strings.HasSuffix(strings.ToUpper(name), end)
