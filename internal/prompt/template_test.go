@@ -47,7 +47,7 @@ func TestOverride(t *testing.T) {
 		{"unknown field, not reached", "prompts/check.md", "{{if .Current}}\n{{.Task.Titel}}{{end}}", mine +
 			"prompts/check.md:2:7: ... field Titel"},
 		{"unknown field of an element", "prompts/check.md",
-			"{{range .Leaves}}{{else}}{{range .Notes}}\n\n{{.Body}}{{end}}{{end}}", mine +
+			"{{range .Leaves}}{{range $.Notes}}\n\n{{.Body}}{{end}}{{end}}", mine +
 				"prompts/check.md:3:2: ... field Body"},
 		{"unknown field of a variable", "prompts/check.md", "{{with $r := .Rejected}}\n{{$r.Who}}{{end}}", mine +
 			"prompts/check.md:2:4: ... field Who"},
