@@ -2,207 +2,99 @@ package gitstore
 
 import (
 	"bufio"
-	"compress/zlib"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
-	"os"
-	"strconv"
-	"strings"
+	"sync"
 
 	"gitwf/internal/plan"
 )
 
-// Deliverables are streamed: whatever a blob's size, memory holds only a buffer of it. Git maps a loose object whole,
-// so we read those ourselves. For packed ones these settings make git stream sooner and map less at a time.
-var streaming = []string{
+// batchArgs have git answer with objects. Deliverables are streamed: whatever a blob's size, we hold only a buffer of
+// it, and these settings make git stream sooner and map less of a pack at a time.
+var batchArgs = []string{
 	"-c", "core.warnAmbiguousRefs=false", "-c", "core.bigFileThreshold=16m",
-	"-c", "core.packedGitWindowSize=16m", "-c", "core.packedGitLimit=64m",
-	"cat-file", "--batch", "--buffer",
+	"-c", "core.packedGitWindowSize=16m", "-c", "core.packedGitLimit=64m", "cat-file", "--batch",
 }
 
-// eachBlob passes each blob to fn, in any order. It stops at an error of fn's and at a missing blob.
-func (s *Store) eachBlob(ctx context.Context, oids []plan.OID,
-	fn func(i int, size int64, content io.Reader) error) error {
-	var packed []int
-	var loose looseReader
-	for i, oid := range oids {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if !isOID(oid) {
-			return fmt.Errorf("%q is no object id", oid)
-		}
-		found, err := loose.read(s.loosePath(oid), oid, func(size int64, content io.Reader) error {
-			return fn(i, size, content)
-		})
-		if err != nil {
-			return err
-		}
-		if !found {
-			packed = append(packed, i)
-		}
+// blobFunc gets the content of one of several blobs.
+type blobFunc func(i int, size int64, content io.Reader) error
+
+// eachBlob passes each blob to fn. It stops at an error of fn's and at a missing or damaged blob. It starts its own
+// child, because the long-lived one must answer others meanwhile, however long fn takes.
+func (s *Store) eachBlob(ctx context.Context, oids []plan.OID, fn blobFunc) error {
+	if err := allOIDs(oids); err != nil || len(oids) == 0 {
+		return err
 	}
-	if len(packed) == 0 {
-		return nil
-	}
-	return s.eachPacked(ctx, oids, packed, fn)
+	return s.Follow(ctx, lines(oids), func(out *bufio.Reader) error { return readBlobs(out, oids, fn) },
+		append(batchArgs, "--buffer")...)
 }
 
-// eachPacked has git read the blobs that have no loose object here. It starts its own child, because the long-lived one
-// must answer others meanwhile.
-func (s *Store) eachPacked(ctx context.Context, oids []plan.OID, which []int,
-	fn func(int, int64, io.Reader) error) error {
-	names := make([]plan.OID, len(which))
-	for n, i := range which {
-		names[n] = oids[i]
+// eachBlob is Store.eachBlob from the long-lived child. fn asks nothing of the repository.
+func (r *reader) eachBlob(ctx context.Context, oids []plan.OID, fn blobFunc) error {
+	if err := allOIDs(oids); err != nil || len(oids) == 0 {
+		return err
 	}
-	return s.Follow(ctx, lines(names), func(out *bufio.Reader) error {
-		for _, i := range which {
-			if err := oneBlob(out, oids[i], func(size int64, content io.Reader) error {
-				return fn(i, size, content)
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, streaming...)
-}
-
-// oneBlob reads one answer from git and skips what fn leaves unread.
-func oneBlob(out *bufio.Reader, oid plan.OID, fn func(size int64, content io.Reader) error) error {
-	_, kind, size, err := header(out)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, err := r.child()
 	if err != nil {
 		return err
 	}
-	if kind != "blob" {
-		return noBlob(oid)
-	}
-	content := &io.LimitedReader{R: out, N: size}
-	if err := fn(size, content); err != nil {
-		return err
-	}
-	_, err = io.CopyN(io.Discard, out, content.N+1)
-	return noEOF(err)
-}
-
-func noBlob(oid plan.OID) error {
-	return &fs.PathError{Op: "read", Path: string(oid), Err: fs.ErrNotExist}
-}
-
-// looseReader reads loose objects, one after the other.
-type looseReader struct {
-	file *bufio.Reader
-	z    io.ReadCloser
-	data *bufio.Reader
-	sum  hash.Hash
-}
-
-// longestHeader exceeds the header of any object: kind, size in bytes and a NUL.
-const longestHeader = 32
-
-// read passes the content of the blob in a file to fn; not found, git may have the object elsewhere. It checks the
-// content against the object's id, so a copy never silently differs from what was approved.
-func (l *looseReader) read(name string, oid plan.OID, fn func(size int64, content io.Reader) error) (found bool,
-	err error) {
-	f, err := os.Open(name)
+	stop := context.AfterFunc(ctx, c.interrupt)
+	defer stop()
+	var sending sync.WaitGroup
+	sending.Go(func() { _, _ = lines(oids).WriteTo(c.in) }) // if that fails, so do the answers
+	err = readBlobs(c.out, oids, fn)
 	if err != nil {
-		return false, nil //nolint:nilerr // packed, borrowed or missing; git says which
+		r.drop() // nobody wants its other answers
 	}
-	defer f.Close()
-	if err := l.open(f); err != nil {
-		return true, damagedObject(oid, err)
+	sending.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return c.failure(err)
 	}
-	kind, size, err := l.header()
-	if err != nil {
-		return true, damagedObject(oid, err)
-	}
-	if kind != "blob" {
-		return true, noBlob(oid)
-	}
-	content := &looseContent{l: l, left: size}
-	if err := fn(size, content); err != nil {
-		if content.err != nil {
-			err = damagedObject(oid, content.err)
-		}
-		return true, err
-	}
-	if _, err := io.Copy(io.Discard, content); err != nil {
-		return true, damagedObject(oid, err)
-	}
-	if _, err := l.data.ReadByte(); err != io.EOF { // reads the checksum, too
-		return true, damagedObject(oid, errors.Join(err, errors.New("it is longer than it says")))
-	}
-	if sum := hex.EncodeToString(l.sum.Sum(nil)); sum != string(oid) {
-		return true, damagedObject(oid, fmt.Errorf("its content is that of %s", sum))
-	}
-	return true, nil
-}
-
-func damagedObject(oid plan.OID, err error) error {
-	return fmt.Errorf("object %s is damaged (git fsck): %w", oid, err)
-}
-
-func (l *looseReader) open(f *os.File) (err error) {
-	const buffer = 64 << 10
-	if l.file == nil {
-		l.file, l.data, l.sum = bufio.NewReaderSize(nil, buffer), bufio.NewReaderSize(nil, buffer), sha1.New()
-	}
-	l.file.Reset(f)
-	if l.z == nil {
-		l.z, err = zlib.NewReader(l.file)
-	} else {
-		err = l.z.(zlib.Resetter).Reset(l.file, nil)
-	}
-	l.data.Reset(l.z)
-	l.sum.Reset()
 	return err
 }
 
-func (l *looseReader) header() (kind string, size int64, err error) {
-	var head []byte
-	for len(head) < longestHeader {
-		c, err := l.data.ReadByte()
+func allOIDs(oids []plan.OID) error {
+	for _, oid := range oids {
+		if !isOID(oid) {
+			return fmt.Errorf("%q is no object id", oid)
+		}
+	}
+	return nil
+}
+
+// readBlobs reads git's answers, and skips what fn leaves unread. It checks content against its id, so a copy never
+// silently differs from what was approved.
+func readBlobs(out *bufio.Reader, oids []plan.OID, fn blobFunc) error {
+	for i, oid := range oids {
+		_, kind, size, err := header(out)
 		if err != nil {
-			return "", 0, noEOF(err)
+			return err
 		}
-		head = append(head, c)
-		if c != 0 {
-			continue
+		if kind != "blob" {
+			return &fs.PathError{Op: "read", Path: string(oid), Err: fs.ErrNotExist}
 		}
-		l.sum.Write(head)
-		kind, number, _ := strings.Cut(string(head[:len(head)-1]), " ")
-		size, err := strconv.ParseInt(number, 10, 64)
-		if err == nil && size < 0 {
-			err = errors.New("its size is negative")
+		sum := sha1.New()
+		fmt.Fprintf(sum, "blob %d\x00", size)
+		content := &io.LimitedReader{R: out, N: size}
+		if err := fn(i, size, io.TeeReader(content, sum)); err != nil {
+			return err
 		}
-		return kind, size, err
+		if is := hex.EncodeToString(sum.Sum(nil)); content.N == 0 && is != string(oid) {
+			return fmt.Errorf("object %s is damaged (git fsck): its content is that of %s", oid, is)
+		}
+		if _, err := io.CopyN(io.Discard, out, content.N+1); err != nil {
+			return noEOF(err)
+		}
 	}
-	return "", 0, errors.New("it has no header")
-}
-
-// looseContent is the content of a looseReader's current object.
-type looseContent struct {
-	l    *looseReader
-	left int64
-	err  error
-}
-
-func (c *looseContent) Read(p []byte) (int, error) {
-	if c.left == 0 {
-		return 0, io.EOF
-	}
-	n, err := c.l.data.Read(p[:min(int64(len(p)), c.left)])
-	c.l.sum.Write(p[:n])
-	c.left -= int64(n)
-	if err != nil && (n == 0 || err != io.EOF) {
-		c.err = noEOF(err)
-		return n, c.err
-	}
-	return n, nil
+	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -258,10 +257,9 @@ func (s *Store) clearBroken(ctx context.Context, id plan.ID) error {
 	if err != nil {
 		return nil //nolint:nilerr // nobody has claimed anything
 	}
-	var l looseReader
 	for _, f := range files {
 		name := filepath.Join(dir, f.Name())
-		if !plan.TaskID(f.Name()).Valid() || !s.brokenClaim(ctx, &l, name) {
+		if !plan.TaskID(f.Name()).Valid() || !s.brokenClaim(ctx, name) {
 			continue
 		}
 		// This is git's own lock: its holder is updating this claim and gives the file new content.
@@ -269,7 +267,7 @@ func (s *Store) clearBroken(ctx context.Context, id plan.ID) error {
 		if err != nil {
 			continue
 		}
-		if s.brokenClaim(ctx, &l, name) {
+		if s.brokenClaim(ctx, name) {
 			err = os.Remove(name)
 		}
 		if err := errors.Join(err, lock.Close(), os.Remove(lock.Name())); err != nil {
@@ -280,7 +278,7 @@ func (s *Store) clearBroken(ctx context.Context, id plan.ID) error {
 }
 
 // brokenClaim reports whether a ref's file does not name a readable claim.
-func (s *Store) brokenClaim(ctx context.Context, l *looseReader, file string) bool {
+func (s *Store) brokenClaim(ctx context.Context, file string) bool {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return false
@@ -289,10 +287,6 @@ func (s *Store) brokenClaim(ctx context.Context, l *looseReader, file string) bo
 	if !isOID(oid) {
 		return !strings.HasPrefix(string(text), "ref:")
 	}
-	found, err := l.read(s.loosePath(oid), oid, func(int64, io.Reader) error { return nil })
-	if !found { // packed
-		o, err := s.objects.one(ctx, string(oid))
-		return err == nil && o.Kind == ""
-	}
-	return err != nil
+	_, err = s.Git(ctx, "cat-file", "blob", string(oid))
+	return exitCode(err) > 0
 }

@@ -60,7 +60,7 @@ func (x *exporter) writeAll(ctx context.Context, s *Store, entries []TreeEntry) 
 	for i, e := range entries {
 		oids[i] = e.OID
 	}
-	return s.eachBlob(ctx, oids, func(i int, size int64, content io.Reader) error {
+	return s.objects.eachBlob(ctx, oids, func(i int, size int64, content io.Reader) error {
 		if err := x.writeFile(entries[i], x.progress.Follow(content, size)); err != nil {
 			return fmt.Errorf("export %s: %w", entries[i].Path, err)
 		}

@@ -192,7 +192,7 @@ func noEOF(err error) error {
 func (r *reader) eachBuffered(ctx context.Context, names []string, fn func(int, object) error) error {
 	own := reader{}
 	err := r.s.Follow(ctx, lines(names), func(out *bufio.Reader) error { return own.answers(out, len(names), fn) },
-		"-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch", "--buffer")
+		append(batchArgs, "--buffer")...)
 	var refused *callbackError
 	if errors.As(err, &refused) {
 		return refused.err
@@ -204,7 +204,7 @@ func (r *reader) child() (*child, error) {
 	if r.c != nil && r.outdated() {
 		r.drop()
 	}
-	err := r.start("-c", "core.warnAmbiguousRefs=false", "cat-file", "--batch")
+	err := r.start(batchArgs...)
 	return r.c, err
 }
 
