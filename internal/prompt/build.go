@@ -3,7 +3,7 @@ package prompt
 import (
 	"fmt"
 	"io/fs"
-	"sort"
+	"slices"
 	"text/template"
 
 	"gitwf/internal/contract"
@@ -90,52 +90,26 @@ type builder struct {
 	cleaned  map[Text]cleaned
 }
 
-// build leaves texts out and, if that is not enough, cuts one list after the other.
+// build leaves texts out and, if that is not enough, one list after the other.
 func (b *builder) build(d Data) (Prompt, int, error) {
 	var gone []Dropped
 	p, need, err := b.try(d, gone)
 	for i := 0; i < len(lists) && err == nil && need > b.budget; i++ {
-		shorter := d
-		most := len(lists[i].keep(&shorter, 0))
-		if most == 0 {
-			continue
+		shorter, more := d, slices.Clip(gone)
+		for _, x := range lists[i].drop(&shorter) {
+			what := line(x.what)
+			more = append(more, Dropped{
+				What: what, Bytes: max(len(x.text), len(what)), Why: fmt.Sprintf("left out to keep within %d bytes",
+					b.budget),
+				kind: lists[i].name,
+			})
 		}
-		var none int
-		if p, none, err = b.cutList(d, gone, i, 0); err != nil || none >= need {
-			continue
+		if q, size, failed := b.try(shorter, more); failed != nil || size < need {
+			p, need, err = q, size, failed
+			d, gone = shorter, more
 		}
-		need = none
-		if none > b.budget {
-			d, gone = b.without(d, gone, i, 0)
-			continue
-		}
-		// The more of the list stays, the longer the prompt: find the most that fits.
-		n := sort.Search(most, func(n int) bool {
-			_, size, failed := b.cutList(d, gone, i, n+1)
-			return failed != nil || size > b.budget
-		})
-		p, need, err = b.cutList(d, gone, i, n)
 	}
 	return p, need, err
-}
-
-func (b *builder) cutList(d Data, gone []Dropped, list, n int) (Prompt, int, error) {
-	d, gone = b.without(d, gone, list, n)
-	return b.try(d, gone)
-}
-
-// without returns the data with n entries of a list left, and everything missing then.
-func (b *builder) without(d Data, gone []Dropped, list, n int) (Data, []Dropped) {
-	gone = gone[:len(gone):len(gone)]
-	for _, x := range lists[list].keep(&d, n) {
-		what := line(x.what)
-		gone = append(gone, Dropped{
-			What: what, Bytes: max(len(x.text), len(what)), Why: fmt.Sprintf("left out to keep within %d bytes",
-				b.budget),
-			kind: lists[list].name,
-		})
-	}
-	return d, gone
 }
 
 // try renders the data and cuts its texts.
