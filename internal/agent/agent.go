@@ -152,8 +152,7 @@ func (e *UnknownError) Error() string {
 // Exit returns the command that lists the agents.
 func (e *UnknownError) Exit() (int, string) { return fault.ExitUsage, "git wf agents" }
 
-// Name is the agent that does a task: the one that the task names; without that, exec if the task has a run line, and
-// otherwise a person.
+// Name is the agent that a task names; without that, exec if the task has a run line, and otherwise a person.
 func Name(t *plan.Task) string {
 	switch {
 	case t.Agent != "":

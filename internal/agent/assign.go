@@ -62,8 +62,7 @@ func ParseAssignment(name string, data []byte) (Assignment, error) {
 	return Assignment(doc), nil
 }
 
-// Of returns the agent for a task, "" if no rule fits. there reports whether a named agent is set up; Of skips rules
-// whose agent is not.
+// Of returns the agent for a task, by the rules whose agent is there (set up); "" if none fits.
 func (a Assignment) Of(t *plan.Task, there func(name string) bool) string {
 	var able []AssignRule
 	for _, r := range a.Rules {

@@ -77,8 +77,7 @@ func (e *CollectError) Error() string {
 // Exit has no hint: the error says what is wanted.
 func (e *CollectError) Exit() (int, string) { return fault.ExitUsage, "" }
 
-// maxProblems is how many broken rules one error lists. An agent that mends them wants them all, a reader not a
-// thousand.
+// maxProblems is how many broken rules one error lists: an agent wants them all, a reader not a thousand.
 const maxProblems = 20
 
 // Collect decides what the artifact in the directory out is, after the agent has ended. It lists the files by path if
@@ -342,8 +341,7 @@ func (c *collection) checkLinks() {
 	}
 }
 
-// collisions reports names of files or directories that coincide on a file system which ignores case or Unicode
-// composition.
+// collisions reports names that coincide on a file system which ignores case or Unicode composition.
 func (c *collection) collisions() {
 	seen := map[string]string{}
 	for _, f := range c.files {

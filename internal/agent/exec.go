@@ -119,8 +119,7 @@ func (j Job) vars() []string {
 	return vars
 }
 
-// wrote reports whether out has anything but empty directories. An unreadable entry counts: Collect says what is wrong
-// with it.
+// wrote reports whether out has anything but empty directories, readable or not: Collect says what is wrong with it.
 func wrote(out string) bool {
 	err := walk(out, func(*os.Root, string, fs.FileInfo) error { return errFound })
 	return err != nil

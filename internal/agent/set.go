@@ -60,8 +60,7 @@ func NewSet(load func() (Settings, error), environ []string) *Set {
 	})}
 }
 
-// Settings returns what the user has set up; the error says which file can't be read. The agents themselves report
-// unusable settings.
+// Settings returns what the user has set up. The agents themselves report unusable settings.
 func (s *Set) Settings() (Settings, error) { return s.load() }
 
 // read is what could be read of the settings; Lookup reports the error.
@@ -166,8 +165,7 @@ func (s *Set) TrustsCommandsOf(name string) bool {
 	return c.TrustCommands
 }
 
-// WritesFiles reports whether the agent can write to WF_OUT itself, and run commands of its own. The others answer only
-// with text.
+// WritesFiles reports whether the agent can write to WF_OUT itself, and run commands; others answer with text.
 func (s *Set) WritesFiles(name string) bool {
 	c, _ := s.Config(name)
 	return c.Kind != backend.KindOpenAI && c.Kind != backend.KindAnthropic

@@ -11,8 +11,7 @@ import (
 	"syscall"
 )
 
-// Limits of a walk, whatever the plan allows: a deeper tree, or one with more directories, is a runaway, not a
-// deliverable.
+// Limits of a walk, whatever the plan allows: a deeper or larger tree is a runaway, not a deliverable.
 const (
 	maxDepth = 100
 	maxDirs  = 100000

@@ -83,8 +83,7 @@ func geminiSession(r Request) []string {
 	return []string{"--session-file", file}
 }
 
-// largest is the largest file that matches a pattern, "" if there is none: of two files with one id, the other was only
-// begun.
+// largest is the largest file that matches a pattern, "" if none: another one with the id was only begun.
 func largest(pattern string) string {
 	names, err := filepath.Glob(pattern)
 	if err != nil {

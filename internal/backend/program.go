@@ -84,8 +84,7 @@ func (p program) ask(ctx context.Context, r Request, deadline time.Time) (Reply,
 	return reply, nil
 }
 
-// starved makes an outage of a time-out if the last that the program reports is that it has no connection: codex waits
-// for one without end.
+// starved makes an outage of a time-out if the last report is of no connection: codex waits for one without end.
 func starved(err error, out output) error {
 	var last struct{ Type, Message string }
 	e, ok := err.(*Error)

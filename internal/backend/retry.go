@@ -256,8 +256,7 @@ func validSession(s string) bool {
 	return true
 }
 
-// retryAfter reads that header, in seconds or as a date, and OpenAI's in milliseconds. It returns zero if there is
-// none.
+// retryAfter reads that header, in seconds or as a date, and OpenAI's in milliseconds; zero if there is none.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	const most = 24 * time.Hour
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {

@@ -159,7 +159,7 @@ type logWriter struct {
 	long    bool // the line is left out
 }
 
-// Limits of a log, in bytes: of all of it, and of a line. A longer line is left out: a cut through a secret would hide it.
+// Limits of a log, in bytes, and of its lines. A longer line is left out: a cut through a secret would hide that.
 const (
 	maxLog  = 1 << 20
 	maxLine = 64 << 10

@@ -18,8 +18,7 @@ import (
 	"gitwf/internal/schema"
 )
 
-// What is held against a schema: whoever made it may be hostile. More than these is a failure, as is everything that
-// can't be read.
+// What is held against a schema may be hostile. More than these is a failure, as is what can't be read.
 const (
 	maxDocument  = 4 << 20 // bytes
 	maxSteps     = 2_000_000

@@ -44,8 +44,7 @@ const (
 	codeNoFiles       = "no-files"       // an artifact without files, here or in the directory for them
 )
 
-// maxAlso bounds the violations that are listed after the first: an agent that mends its reply wants all, but not a
-// thousand.
+// maxAlso bounds the violations after the first: an agent wants them all, but not a thousand.
 const maxAlso = 9
 
 // Violation is one way in which a reply breaks the contract. Nothing of such a reply is used. Its texts are fit to be

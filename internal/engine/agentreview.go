@@ -181,8 +181,7 @@ func (e *Engine) consult(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	return judge.Judge(ctx, job, want)
 }
 
-// askFeasibility has an agent estimate the leaves of a plan. The result names the agent that did, possibly a fallback,
-// and its cost.
+// askFeasibility has an agent estimate the leaves of a plan. The result names the agent that did, and its cost.
 func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, c candidate,
 	leaves []*plan.Task) (said map[plan.TaskID]estimate.Judgement, res agent.Result, err error) {
 	want := contract.Want{Role: contract.RoleFeasibility}

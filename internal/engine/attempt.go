@@ -219,8 +219,7 @@ func (e *Engine) inRoleThread(s *plan.State, t *plan.TaskState, name string) boo
 	return e.Agents.Knows(name) && s.Plan.Roles[t.Role].OneThread() && ready(t)
 }
 
-// talkedBy is another task that an agent makes in the conversation of a task's role, under one of the claims; "" if
-// there is none.
+// talkedBy is another task that an agent makes in the conversation of a task's role, by the claims; "" if none.
 func talkedBy(s *plan.State, t *plan.TaskState, name string, claims plan.Claims) plan.TaskID {
 	for id, c := range claims {
 		other := s.Tasks[id]

@@ -152,8 +152,7 @@ func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore
 	return base, conflicts, nil
 }
 
-// tipFor is the tip of the branch that a task changes: the one to which its newest version came, or did not, else the
-// plan's.
+// tipFor is the tip of the branch that a task changes: the one of its newest version's landing, else the plan's.
 func (e *Engine) tipFor(ctx context.Context, snap *gitstore.Snapshot, id plan.TaskID) (tip plan.OID, err error) {
 	if all := snap.Records.Of(id).Landings; len(all) > 0 {
 		last, err := export.LastLanding(ctx, e.Store, snap, id, all[len(all)-1].Version)

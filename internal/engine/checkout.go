@@ -212,8 +212,7 @@ func (e *Engine) fillKept(ctx context.Context, commit plan.OID, run process.Comm
 	return nil
 }
 
-// commitOfVersion returns a commit of the repository with a version of a change. Where its trees are not here, they are
-// made again.
+// commitOfVersion returns a commit of the repository with a version of a change. It makes missing trees again.
 func (e *Engine) commitOfVersion(ctx context.Context, snap *gitstore.Snapshot, a plan.Artifact) (plan.OID, error) {
 	batch := e.Store.NewBatch()
 	defer batch.Discard()

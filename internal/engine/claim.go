@@ -74,8 +74,7 @@ func (e *Engine) standing(c plan.Claim, now time.Time) (until time.Time, why str
 	case e.owner().find(c) == ended:
 		return until, fmt.Sprintf("its owner, process %d, is gone", c.PID), false
 	case !now.Before(until):
-		// This machine may be too busy to renew it in time; a process that hangs gets no more than
-		// another lease.
+		// This machine may be too busy to renew it in time; a process that hangs gets one more lease.
 		if late := until.Add(cmp.Or(e.Lease, DefaultLease)); now.Before(late) && e.owner().find(c) == alive {
 			return late, "", true
 		}
@@ -89,8 +88,7 @@ func (e *Engine) standing(c plan.Claim, now time.Time) (until time.Time, why str
 	return until, "", true
 }
 
-// Standing returns the claims that hold, as seen from here. Their end is the time until which others here have to
-// respect them.
+// Standing returns the claims that hold, as seen from here, until when others here have to respect them.
 func (e *Engine) Standing(claims plan.Claims, now time.Time) plan.Claims {
 	all := plan.Claims{}
 	for id, c := range claims {
@@ -168,8 +166,7 @@ func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, 
 	return h, err
 }
 
-// mayClaim refuses new work in a plan whose session takes none. A person may still review existing versions in a paused
-// one.
+// mayClaim refuses new work in a plan whose session takes none. In a paused one a person may still review.
 func mayClaim(s *plan.State, want plan.Claim) error {
 	if s.SessionStatus() == plan.SessionPaused && want.Agent == plan.ReviewerPerson {
 		return nil

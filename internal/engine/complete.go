@@ -69,8 +69,7 @@ func (e *Engine) unfinished(ctx context.Context, snap *gitstore.Snapshot) error 
 	return &plan.OpenError{Plan: snap.ID, Root: s.Plan.RootTaskID, Open: open}
 }
 
-// undecided refuses to end a plan while a person is asked about a version of theirs. Of a plan that is given up, nobody
-// is.
+// undecided refuses to end a plan, unless it is given up, while a person is asked about a version of theirs.
 func (e *Engine) undecided(ctx context.Context, snap *gitstore.Snapshot) error {
 	s := snap.State()
 	if s.Root().Status == plan.StatusAbandoned {

@@ -14,8 +14,7 @@ import (
 	"gitwf/internal/prompt"
 )
 
-// openQuestion is an unanswered question of a task. A person answers it or, if it has an adviser, the
-// agent of a role.
+// openQuestion is an unanswered question of a task, for a person or, if there is one, an adviser.
 type openQuestion struct {
 	plan.Question
 	n       int

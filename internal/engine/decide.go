@@ -244,8 +244,7 @@ func (e *Engine) amendedBy(ctx context.Context, snap *gitstore.Snapshot, t *plan
 	return amends, err
 }
 
-// firstBoard adds what a decider is shown once: what the plan was made from, and the paths of the repository, if it has
-// a commit yet.
+// firstBoard adds what a decider is shown once: what the plan was made from, and the paths of the repository.
 func (e *Engine) firstBoard(ctx context.Context, snap *gitstore.Snapshot, b *prompt.Board) error {
 	given, err := expand.Given(ctx, e.Store, snap)
 	if err != nil {

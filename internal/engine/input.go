@@ -112,8 +112,7 @@ func TakesText(r plan.Requirement) bool {
 	return r.Kind == plan.AskText || r.Kind == "" && len(r.Formats) == 0 || len(r.Options) > 0
 }
 
-// HandIn records files, or a text as one more file, for a requirement of a task. Without a name, they are for the only
-// one that lacks such.
+// HandIn records files, or a text as one more file, for a requirement of a task, or the only one that lacks some.
 func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name string, files []string, text string,
 	person plan.Actor) (*gitstore.Appended, error) {
 	snap, err := e.Store.Snapshot(ctx, id)
@@ -343,8 +342,7 @@ func allowed(formats []string, name string) bool {
 	})
 }
 
-// InputDir is where a person can put the files that a task requires, below the top of the worktree: one directory for
-// each requirement.
+// InputDir is where a person can put the files for a requirement, below the top of the worktree.
 func InputDir(id plan.ID, name string) string {
 	return path.Join(".workflow", string(id), "inputs", plan.EscapeName(name))
 }

@@ -456,8 +456,7 @@ func (l *landing) draft(ctx context.Context, group []arrival) (gitstore.NewCommi
 	return draft, nil
 }
 
-// record records what became of each change, and what landed before without a record: landing may have been killed
-// then.
+// record records what became of each change, and of those that landed before without one: it may have been killed.
 func (l *landing) record(ctx context.Context) error {
 	docs := slices.Clone(l.Tasks)
 	docs = slices.DeleteFunc(docs, func(d plan.Landing) bool {

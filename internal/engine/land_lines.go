@@ -108,8 +108,7 @@ func (e *Engine) greenBase(ctx context.Context, snap *gitstore.Snapshot, commit 
 	return err
 }
 
-// linesOf are the run lines of a version without those that are given up, which are named if they have landed; of these
-// only MUSTs count.
+// linesOf are the run lines of a version, of a landed one its MUSTs. Those of that which are given up are named.
 func (l *landing) linesOf(c arrival, own bool, givenUp map[string]string) (lines []line, err error) {
 	if w := l.engine.Trust.lacks(c.task.Task); w.Text != "" {
 		return nil, fault.Waiting(w.Command+" --plan "+string(c.snap.ID), "%s: %s", c.TaskID, w.Text)
@@ -216,8 +215,7 @@ func (l *landing) findOthers(ctx context.Context) error {
 	return err
 }
 
-// hasLanded reports whether the branch has the commit with which a version landed or, where it was rewritten, the
-// change.
+// hasLanded reports whether the branch has the commit with which a version landed, or the change.
 func (l *landing) hasLanded(ctx context.Context, doc plan.Landing) bool {
 	if doc.Commit == "" {
 		return false

@@ -163,8 +163,7 @@ type RunLanding struct {
 	Done Landed // of each task the last try
 }
 
-// lands reports whether a task's change is approved and to land. A version is tried once, and a task as often as it may
-// be made.
+// lands reports whether a task's approved change is to land. Each version is tried once, up to max_attempts of them.
 func (r *run) lands(s *plan.State, t *plan.TaskState) bool {
 	tried := r.tried[t.TaskID]
 	return t.Changes() && t.Status == plan.StatusDone && s.Delivers(t.TaskID, t.Approved) &&
@@ -207,8 +206,7 @@ func (r *run) land(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	return err
 }
 
-// waitsToLand reports whether an attempt touches what another task has changed that may soon land: it would have to be
-// made again.
+// waitsToLand reports whether an attempt touches what may soon land: it would have to be made again.
 func (r *run) waitsToLand(s *plan.State, w work) bool {
 	if r.Landing == nil || w.what != "attempt" {
 		return false

@@ -217,8 +217,7 @@ func (e *Engine) Rehearse(ctx context.Context, id plan.ID, task plan.TaskID) (fa
 	return failed, err
 }
 
-// adopt continues a claim by its number, which its owner knows. It refuses an older number: somebody else has claimed
-// the task since.
+// adopt continues a claim by its number. It refuses an older number: somebody else has claimed the task since.
 func (e *Engine) adopt(ctx context.Context, id plan.ID, task plan.TaskID, number int) (*hold, error) {
 	found, _, err := e.claimOn(ctx, id, task)
 	if err != nil {

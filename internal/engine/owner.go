@@ -75,8 +75,7 @@ func (o owner) owns(c plan.Claim) bool {
 	return c.Host == o.host && c.PID == o.pid && c.Process == o.process
 }
 
-// find says whether the process of a claim lives, which only that of a process of this machine can be
-// known.
+// find says whether the process of a claim lives, as far as that can be known: of one of this machine.
 func (o owner) find(c plan.Claim) processState {
 	if c.Host != o.host || c.PID <= 0 {
 		return unknown

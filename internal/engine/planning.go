@@ -309,8 +309,7 @@ func (e *Engine) carry(ctx context.Context, batch *gitstore.Batch, snap *gitstor
 	return docs, nil
 }
 
-// canPlan fails if one of the user's own files that planning needs is unusable: it records nothing for work that would
-// break off.
+// canPlan fails if one of the user's own files that planning needs is unusable, before anything is recorded.
 func (e *Engine) canPlan() error {
 	if err := prompt.Vet(e.Templates); err != nil {
 		return err

@@ -114,8 +114,7 @@ func (e *Engine) beginType(p *plan.Plan) error {
 	return nil
 }
 
-// typeFindings finds where a plan breaks the rules of its type. If the type is not here, the check can't run, so it has
-// not passed.
+// typeFindings finds where a plan breaks the rules of its type. A type that is not here has not been kept.
 func (e *Engine) typeFindings(p *plan.Plan) (plan.Findings, error) {
 	if p == nil || p.PlanType == "" {
 		return nil, nil

@@ -219,8 +219,7 @@ func (e *Engine) attemptData(ctx context.Context, w *workDir) (prompt.Data, erro
 	return d, nil
 }
 
-// lastFailure is the last attempt at a task's next version, if it left nothing; of a version, the last attempt by an
-// agent to review it.
+// lastFailure is the last attempt at a task's next version, or of an agent to review one, if it left nothing.
 func (e *Engine) lastFailure(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState, version int,
 	by string) (*prompt.Attempt, error) {
 	all := snap.Records.Of(t.TaskID).Attempts
@@ -272,8 +271,7 @@ func (e *Engine) attemptPrompt(ctx context.Context, w *workDir) error {
 	return err
 }
 
-// knows reports whether an attempt goes on in the conversation that made the rejected version, with the same task and
-// inputs.
+// knows reports whether an attempt goes on where the rejected version was made, with the same task and inputs.
 func (e *Engine) knows(ctx context.Context, w *workDir, name string) (bool, error) {
 	t := w.task
 	if w.rejected == nil || w.rejected.SpecHash != t.SpecHash() || t.Decides != nil || t.Judges != nil {

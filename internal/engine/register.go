@@ -112,8 +112,7 @@ type Entry struct {
 // Name is what the task is called where it comes from: its address, or its number.
 func (en Entry) Name() string { return fmt.Sprint(cmp.Or(en.Task.Meta["url"], en.Task.Meta["number"])) }
 
-// Register returns the register that is called so, and its tasks; it is nil, and its id that of a new one, where there
-// is none yet.
+// Register returns the register of that name, and its tasks; where there is none yet, nil and the id of a new one.
 func (e *Engine) Register(ctx context.Context, name string) (*gitstore.Snapshot, plan.ID, []Entry, error) {
 	id := e.named(plan.NewID(strings.TrimPrefix(name, "WFS-"), 1))
 	snap, all, err := registerEntries(ctx, e.Store, id)
@@ -235,8 +234,7 @@ func (e *Engine) changeRegister(ctx context.Context, snap *gitstore.Snapshot, p 
 	return err
 }
 
-// closeTasks closes the tasks of registers that a plan has done. A register that is not here is closed by whoever has
-// both.
+// closeTasks closes the tasks of registers that a plan has done, as far as those registers are here.
 func (e *Engine) closeTasks(ctx context.Context, id plan.ID) error {
 	snap, err := e.Store.Snapshot(ctx, id)
 	if err != nil {

@@ -281,8 +281,7 @@ func (e *Engine) subject(ctx context.Context, snap *gitstore.Snapshot, s *plan.S
 	return check.Subject{Task: s.Tasks[id].Task, Artifact: a, MinScore: s.MinScore(id), Rubric: s.RubricOf(id)}, nil
 }
 
-// preview lays out the bundle as if the candidate were approved: every approved deliverable, with the candidate in its
-// place.
+// preview lays out the bundle as if the candidate were approved, with every other approved deliverable.
 func (e *Engine) preview(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, candidate plan.Artifact,
 	dir string) error {
 	for _, id := range s.Leaves(s.Plan.RootTaskID) {

@@ -59,8 +59,7 @@ func (e *Engine) agentOfSeat(s *plan.State, t *plan.TaskState, seat string) stri
 	return cmp.Or(e.agentOfRole(s.Plan, seat), e.byTable(s.CheckOf(t.TaskID).Task), e.Agents.Reviewer())
 }
 
-// listed is the next of a task's named reviewers that this machine knows: the first that it can ask now, if there is
-// one.
+// listed is the next of a task's named reviewers that this machine knows: best, one that it can ask now.
 func (e *Engine) listed(s *plan.State, t *plan.TaskState) (who speaker, ok bool) {
 	seats := s.Seats(t.TaskID)
 	for _, name := range s.Reviewers(t.TaskID) {

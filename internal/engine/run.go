@@ -147,8 +147,7 @@ func (r *run) rests(ctx context.Context, failed error) (bool, error) {
 	return !r.othersWork(), nil
 }
 
-// finish records the outcome of a piece of work. It reports an earlier failure only once: a store that can't be written
-// fails for all.
+// finish records the outcome of a piece of work. It reports an earlier failure once: a full disk fails for all.
 func (r *run) finish(ctx context.Context, out outcome, failed error) error {
 	w := r.running[out.task]
 	by := w.agent

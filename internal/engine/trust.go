@@ -172,8 +172,7 @@ const (
 	jobReview = "reviewed"
 )
 
-// mayChoose reports whether an agent may have a job in plans: it is one of those that the user has given it, or
-// trusted.
+// mayChoose reports whether an agent may have a job in plans: the user has given it that, or trusts it.
 func (e *Engine) mayChoose(job, name string, usual ...string) bool {
 	return !e.Agents.Knows(name) || slices.Contains(usual, name) || e.Trust.hasEntry(agentEntry(job, name))
 }

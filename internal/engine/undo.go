@@ -147,8 +147,7 @@ func (u *Undoing) what() string {
 	return fmt.Sprintf("Take back %s %s of %s", u.Task, u.Artifact, u.Of)
 }
 
-// Document is the plan that takes the change back, as a person could have written it: one task, reviewed like any
-// other.
+// Document is the plan that takes the change back, as a person could have written it: one task, to be reviewed.
 func (u *Undoing) Document() []byte {
 	text := fmt.Sprintf("%s (%s) on %s, and keep everything that came later.", u.what(), u.title, u.Branch)
 	if len(u.Builds) > 0 {

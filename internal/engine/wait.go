@@ -49,8 +49,7 @@ type Missing struct {
 	Dir  string `json:"dir"` // where to put files for it, below the top of the worktree
 }
 
-// waits lists what only a person can do to let a plan go on, in plan order. It omits tasks that wait for other tasks:
-// Explain has those.
+// waits lists what only a person can do to let a plan go on, in plan order, without what waits for other tasks.
 func (e *Engine) waits(ctx context.Context, snap *gitstore.Snapshot, s *plan.State) ([]Wait, error) {
 	waits := []Wait{}
 	for _, t := range s.Plan.Tasks {

@@ -249,8 +249,7 @@ func (w *tracing) changed(ctx context.Context, o Origin, b gitstore.Brought) (su
 	return s, nil
 }
 
-// bundled answers for a file of an exported bundle, whose manifest names the version; it reports false for another
-// file.
+// bundled answers for a file of an exported bundle, whose manifest names the version, and for no other.
 func (w *tracing) bundled(ctx context.Context, o Origin) (suspect, bool, error) {
 	dir, dest, ok := strings.Cut(o.Path, "/bundle/")
 	if !ok {

@@ -192,8 +192,7 @@ func (e *Engine) checkOut(ctx context.Context, w *workDir) error {
 	return nil
 }
 
-// fillAttempt provides what an attempt has beyond a check: directories to work and write in, the prompt, and the last
-// review.
+// fillAttempt provides what an attempt has beyond a check: directories to work in, the prompt, the last review.
 func (e *Engine) fillAttempt(ctx context.Context, w *workDir) (err error) {
 	t := w.task
 	if w.source, err = e.Store.Head(ctx); err != nil && !errors.Is(err, gitstore.ErrUnborn) {
@@ -343,8 +342,7 @@ func (e *Engine) lastReview(ctx context.Context, w *workDir, version int) error 
 	return nil
 }
 
-// handedOver puts the files that people handed in, for the task or for a GOAL above it, below WF_IN, and describes
-// them.
+// handedOver puts what people handed in for the task, or for a GOAL above it, below WF_IN, and describes it.
 func (e *Engine) handedOver(ctx context.Context, w *workDir, c *agent.Context) error {
 	snap, from := w.snap, w.snap.State().Lineage(w.task.Task)
 	if w.task.TaskID != plan.PlanTaskID {

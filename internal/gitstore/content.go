@@ -92,8 +92,7 @@ func isOID(oid plan.OID) bool {
 	return len(oid) == 40 && strings.Trim(string(oid), "0123456789abcdef") == ""
 }
 
-// ListTree lists everything but trees in a commit or tree, sorted by path. The error is fs.ErrNotExist if there is no
-// such tree.
+// ListTree lists everything but trees in a commit or tree, by path. The error is fs.ErrNotExist if there is none.
 func (s *Store) ListTree(ctx context.Context, treeish plan.OID) ([]TreeEntry, error) {
 	missing := &fs.PathError{Op: "list", Path: string(treeish), Err: fs.ErrNotExist}
 	if !isOID(treeish) {

@@ -92,8 +92,7 @@ func (s *Store) Inside(name string) string {
 	return filepath.Join(dir, ".worktrees", name)
 }
 
-// Exclude adds lines to info/exclude, which linked worktrees share. What is there is not written again, since a kill
-// would lose it.
+// Exclude adds lines to info/exclude, which linked worktrees share. It rewrites nothing: a kill would lose it.
 func (s *Store) Exclude(lines string) error {
 	name := filepath.Join(s.commonDir, "info", "exclude")
 	before, err := os.ReadFile(name)

@@ -130,8 +130,7 @@ func (u *refUpdater) begin() error {
 		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync",
 			"update-ref", "-m", "git wf", "--create-reflog", "--stdin")
 	} else {
-		// Written out before it gets its name, a claim is either whole or missing after a power cut, if the file system
-		// keeps the order.
+		// Written out before it gets its name, a claim is whole or missing after a power cut, where order is kept.
 		args = append(args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=writeout-only", "update-ref",
 			"--stdin")
 	}

@@ -24,8 +24,7 @@ type Store struct {
 	commonDir string
 	objectDir string
 
-	// Notice receives what waiting people should know, from several goroutines; may be nil. Set it before you use the
-	// store.
+	// Notice receives what waiting people should know, from several goroutines; may be nil. Set it before use.
 	Notice func(string)
 
 	objects *reader
@@ -75,8 +74,7 @@ func Open(ctx context.Context, dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The worktree comes last: in a bare repository, and inside a .git directory, git fails there, after printing the
-	// rest.
+	// The worktree comes last: in a bare repository, and inside a .git directory, git fails there.
 	out, err := runGit(ctx, Invocation{Dir: abs, Args: []string{"rev-parse", "--path-format=absolute", "--git-dir",
 		"--git-common-dir", "--git-path", "objects", "--show-object-format", "--show-toplevel"}})
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")

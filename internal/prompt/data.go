@@ -203,8 +203,7 @@ type Attempt struct {
 	Why    Text   // what was seen: a refusal, a time-out, files with other names, the end of its output
 }
 
-// Place is where an agent finds and puts files: absolute paths, also in the environment under the names in the
-// comments.
+// Place is where an agent finds and puts files: absolute paths, also in the environment variables named here.
 type Place struct {
 	Out      string // WF_OUT: the deliverable goes here
 	In       string // WF_IN: the inputs

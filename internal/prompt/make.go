@@ -110,8 +110,7 @@ func FileOf(info plan.FileInfo, content []byte) File {
 	return f
 }
 
-// mostEvidence is how much of a reason, or of a failed criterion's evidence, is binding, in characters. The rest is in
-// the review.
+// mostEvidence is how much of a reason or evidence is binding, in characters. The review has the rest.
 const mostEvidence = 300
 
 // RejectionOf is a rejecting review with its REJECTED.md.
@@ -147,8 +146,7 @@ func beginning(s string) string {
 	return s
 }
 
-// RanOf is what the engine itself saw, from run lines or its own review of a plan. It leaves out what others say of a
-// criterion.
+// RanOf is what the engine itself saw, from run lines or its own review of a plan, without what others say.
 func RanOf(results []plan.CriterionResult) []Ran {
 	var ran []Ran
 	for _, r := range results {

@@ -32,8 +32,7 @@ func hidden(path string) bool {
 	return strings.Contains(filepath.ToSlash(path), "/.")
 }
 
-// onlyMine reports whether a directory is the user's, and nobody else can have put anything there: the
-// name can be guessed.
+// onlyMine reports whether a directory is the user's alone: its name can be guessed.
 func onlyMine(dir string) bool {
 	info, err := os.Lstat(dir)
 	return err == nil && info.IsDir() && info.Mode().Perm()&0o077 == 0 && owned(info)

@@ -40,8 +40,7 @@ const (
 // ownerFile, beside the checkouts of a repository, holds the path of its git directory.
 const ownerFile = "repository"
 
-// OpenPool opens the pool of a repository. It removes the pools of repositories that are
-// gone.
+// OpenPool opens the pool of a repository. It removes the pools of repositories that are gone.
 func OpenPool(store *gitstore.Store) (*Pool, error) {
 	all := poolsDir(true)
 	p := &Pool{store: store, dir: filepath.Join(all, poolName(store))}
@@ -72,8 +71,7 @@ func poolName(store *gitstore.Store) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Held is where a repository's checkouts are, and how many bytes of a disk their files take, in blocks of
-// 4 KB.
+// Held is where a repository's checkouts are, and how many bytes their files take, in blocks of 4 KB.
 func Held(store *gitstore.Store) (dir string, bytes int64) {
 	dir = filepath.Join(poolsDir(false), poolName(store))
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

@@ -260,8 +260,7 @@ func (w *Workspace) readable(path string) (bool, error) {
 	return info.Mode().IsRegular() || info.Mode()&fs.ModeSymlink != 0, err
 }
 
-// changed lists the files whose time, size, mode or kind is not that of the checkout, new ones, and those that are
-// gone.
+// changed lists the files that differ from the checkout by time, size, mode or kind, and those that are gone.
 func (w *Workspace) changed(ctx context.Context, index string, c *Candidate) (changed, gone []string, err error) {
 	out, err := w.git(ctx, index, nil, "diff-files", "--raw", "-z", "--ignore-submodules=dirty")
 	if err != nil {
