@@ -64,8 +64,7 @@ var errSessionLost = errors.New("the session is gone")
 var tooLarge = fmt.Sprintf("longer than %d MiB", MaxReply>>20)
 
 // reasonOf is the reason of a failure by its message, and by the status of HTTP if there was one; 529 is Anthropic's
-// overload. No agent has a code for a login or a connection that fails, and a service calls a credit that is used up a
-// bad request.
+// overload. No agent has a code for a login or a connection that fails, and used up credit is a bad request.
 func reasonOf(status int, message string) Reason {
 	m := strings.ToLower(message)
 	says := func(signs ...string) bool {
@@ -121,8 +120,7 @@ type asker struct {
 }
 
 // retry says how often and when to retry a transient failure: after what the service asks for, or after a time that
-// doubles from first to most. A random part of up to half is subtracted, so that many who failed together don't return
-// together.
+// doubles from first to most, less a random part of up to half, so that those who failed together don't return so.
 type retry struct {
 	tries       int
 	first, most time.Duration

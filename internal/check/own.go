@@ -7,8 +7,7 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// manifests say what a repository is made with and how it checks itself, the most certain first. Nothing else is read
-// for it.
+// manifests, and nothing else, say what a repository is made with and how it checks itself, the most certain first.
 var manifests = []struct {
 	file, stack, line string
 	has               func(text string) bool

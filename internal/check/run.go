@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,15 +128,7 @@ func (s Setup) within(c plan.Criterion) plan.CriterionResult {
 	if len(s.Outside) == 0 {
 		return c.NewResult(plan.ReviewerChecks, plan.ResultPass, "every changed file is within the paths")
 	}
-	const most = 50
-	names := make([]string, 0, most)
-	for _, name := range s.Outside[:min(len(s.Outside), most)] {
-		names = append(names, plain.Line(name))
-	}
-	text := "outside of the paths: " + strings.Join(names, ", ")
-	if more := len(s.Outside) - most; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
+	text := "outside of the paths: " + strings.Join(plain.Some(s.Outside, 50, plain.Line), ", ")
 	return c.NewResult(plan.ReviewerChecks, plan.ResultFail, text)
 }
 
@@ -162,8 +153,7 @@ func (s Setup) place(ctx context.Context, c plan.Criterion, before bool) (dir st
 }
 
 // run runs a criterion's line in a clean directory, on the candidate or, if before, on its base. ended
-// reports whether the command exited by itself: 126 and 127 are the shell's, for one that it could not
-// run.
+// reports whether the command exited by itself: the shell's 126 and 127 say that it could not run.
 func (s Setup) run(ctx context.Context, c plan.Criterion, before bool) (out plan.CriterionResult, ended bool,
 	err error) {
 	dir, leave, err := s.place(ctx, c, before)
@@ -207,35 +197,13 @@ func (s Setup) run(ctx context.Context, c plan.Criterion, before bool) (out plan
 	if res.Reason == process.Exited && res.ExitCode == 0 {
 		out.Result = plan.ResultPass
 	} else if c.CheckMethod == plan.RunSmokeTest {
-		out.Evidence = strings.TrimSpace(out.Evidence + "\nran in a preview of the bundle, which has " + listed(dir))
+		out.Evidence = strings.TrimSpace(out.Evidence + "\nran in a preview of the bundle")
 	}
 	ended = res.Reason == process.Exited && res.ExitCode < 126
 	if s.Checkout != nil && ended && res.Dropped == 0 && noTestsRan(process.Printable(said.Bytes())) {
 		out.Result, out.Evidence, ended = plan.ResultFail, out.Evidence+"\n"+noTests, false
 	}
 	return out, ended, nil
-}
-
-// listed names the first files below a directory.
-func listed(dir string) string {
-	const most = 8
-	var names []string
-	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil // what can't be read is left out
-		}
-		if len(names) == most {
-			names = append(names, "...")
-			return filepath.SkipAll
-		}
-		below, err := filepath.Rel(dir, name)
-		names = append(names, plain.Line(filepath.ToSlash(below)))
-		return err
-	})
-	if len(names) == 0 {
-		return "no file"
-	}
-	return strings.Join(names, ", ")
 }
 
 // noTests is the evidence of a line that is neither red nor green.

@@ -47,8 +47,7 @@ const (
 // maxAlso bounds the violations after the first: an agent wants them all, but not a thousand.
 const maxAlso = 9
 
-// Violation is one way in which a reply breaks the contract. Nothing of such a reply is used. Its texts are fit to be
-// printed, and short.
+// Violation is one way in which a reply breaks the contract, so that it is not used. Its texts are fit to be printed.
 type Violation struct {
 	Code string `json:"error_code"` // one of the Code constants
 	// the part of the schema that is broken: reply.schema.json#/$defs/review

@@ -32,13 +32,11 @@ type Submission struct {
 	Commit   string // the change is what this commit's tree is beside its merge base
 	Worktree bool   // the change is what the files of the worktree are now
 
-	// what an agent says under Claim, by the contract: files, in place of Paths or for the worktree, questions, or why
-	// there is nothing
+	// what an agent says under Claim, by the contract: files, in place of Paths or for the worktree, or something else
 	Reply []byte
 }
 
-// Submit records a submission as the task's next version, under the claim that it names or else under a claim for just
-// that long.
+// Submit records a submission as the task's next version, under the claim that it names or one for just that long.
 func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitstore.Appended, error) {
 	h, err := e.holdFor(ctx, id, sub)
 	if err != nil {

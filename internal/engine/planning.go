@@ -128,11 +128,10 @@ const (
 	planUnsettled                 // this very plan, neither rejected nor grafted yet
 )
 
-// choosePlan finds the id for a plan: its own or one from its title. tree is that of its candidate, ""
-// if it has none yet. A plan of that id that is accepted, given up or completed is another plan, and
-// the new one gets a number. So is a rejected one for a plan without a candidate, or from a workflow,
-// which would make the same again. A plan that takes a change back is the same one until that has
-// landed.
+// choosePlan finds the id for a plan: its own or one from its title. tree is that of its candidate, if
+// it has one yet. A plan of that id that is accepted, given up or completed is another plan, and the
+// new one gets a number. So is a rejected one for a plan without a candidate, or from a workflow,
+// which would make the same again. A plan that takes a change back is the same until that has landed.
 func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (id plan.ID, found existing, err error) {
 	for n := 1; ; n++ {
 		id := e.named(plan.NewID(p.Title, n))

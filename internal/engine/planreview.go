@@ -238,10 +238,9 @@ func (e *Engine) NewLines(ctx context.Context, snap *gitstore.Snapshot) ([]pland
 // redFirstTimeout bounds one criterion on an empty candidate. One that takes longer has not passed.
 const redFirstTimeout = time.Minute
 
-// RedFirst tries the run lines of the draft's criteria on an empty candidate. It finds the ACTIONs that would pass
+// RedFirst tries the run lines of the draft's criteria on an empty candidate, and finds the ACTIONs that would pass
 // without any work, placed in the draft's file. Every line must be trusted, or handed in just now by the person who
-// runs this. It tries each line once, however many criteria share it, and several at a time, and reports progress
-// through the context.
+// runs this. It tries each line once, several at a time, and reports progress through the context.
 func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 	p := cmp.Or(d.Whole, d.Plan)
 	dir, release, err := e.Store.Scratch(ctx)

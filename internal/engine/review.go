@@ -116,8 +116,7 @@ func (e *Engine) conclusion(s *plan.State, subject check.Subject, results []plan
 }
 
 // isRead reports whether a reviewing agent reads a version although run lines judge all of it: what a model made can
-// pass them and be empty all the same. A list of reviewers has the last word on that, and so has a machine without a
-// reviewer.
+// be empty all the same. A list of reviewers, and a machine without a reviewer, leave it at the run lines.
 func (e *Engine) isRead(s *plan.State, t *plan.TaskState, made plan.Artifact) bool {
 	if made.Session == "" || made.Agent == agent.NameExec || len(s.Reviewers(t.TaskID)) > 0 {
 		return false

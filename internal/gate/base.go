@@ -12,8 +12,7 @@ import (
 )
 
 // Range judges every selected commit that touches a protected root, not only the last one: anybody can check out what
-// is in the history. Revisions are those of git rev-list, such as "main..topic" or "--not --remotes". Range fails if a
-// range has no base.
+// is in the history. Revisions are those of git rev-list. Range fails if a range has no base.
 func (g *Gate) Range(ctx context.Context, revs ...string) (*Report, error) {
 	before, err := g.startOf(ctx, revs)
 	if err != nil {

@@ -214,9 +214,8 @@ func (s *Store) BegunWith(ctx context.Context, base, tip plan.OID, subject strin
 	return tree, parent, err
 }
 
-// Trunk returns the branch that changes of the repository begin with and land on, and its tip: the setting wf.branch,
-// else the remote's, else the one that new repositories begin with, else what is checked out. The branch is "" where
-// HEAD is on none.
+// Trunk returns the branch that changes of the repository begin with and land on, and its tip: wf.branch, else the
+// remote's, else the one that new repositories begin with, else what is checked out; "" where HEAD is on none.
 func (s *Store) Trunk(ctx context.Context) (branch string, tip plan.OID, err error) {
 	names := []string{}
 	for _, key := range []string{"wf.branch", "init.defaultBranch"} {

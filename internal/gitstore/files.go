@@ -56,8 +56,7 @@ const (
 )
 
 // AddDir adds files below root, and the trees that hold them. It returns the top tree's id and a line for each file, in
-// the order of files. It streams contents. The files must not change until the event is appended. If AddDir fails,
-// discard the batch.
+// order. It streams contents, which must not change until the event is appended. If it fails, discard the batch.
 func (b *Batch) AddDir(ctx context.Context, root string, files []FileRef) (plan.OID, []FileInfo, error) {
 	if err := b.s.prepareWriting(ctx); err != nil {
 		return "", nil, err

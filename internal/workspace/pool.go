@@ -92,9 +92,8 @@ const (
 	taskFile  = "task"  // whom it was last for; its time is when
 )
 
-// Take returns a checkout that nobody uses, with whatever is in it: see CheckOut. It is the last one of the same
-// task, else the one unused for longest, else a new one. No task means a check: checks and attempts don't share any.
-// Close gives it back.
+// Take returns a checkout that nobody uses, with whatever is in it: the last one of the same task, else the one
+// unused for longest, else a new one. No task means a check: checks and attempts share none. Close gives it back.
 func (p *Pool) Take(task string) (*Workspace, error) {
 	free := p.lockIdle()
 	at := -1
@@ -203,8 +202,7 @@ func (w *Workspace) discard() error {
 }
 
 // CheckOut makes the checkout of a pool one of the commit. What somebody left in it goes, down to its git directory;
-// ignored files of the same task stay if kept is set. Where that can't be done, a new checkout takes its place, in
-// another directory.
+// ignored files of the same task stay if kept is set. Where that can't be done, a new one takes its place.
 func (w *Workspace) CheckOut(ctx context.Context, commit plan.OID, kept bool) error {
 	tree, err := w.treeOf(ctx, commit)
 	if err != nil {
