@@ -229,7 +229,8 @@ func (a *auditor) checkDecision(s *step) (why string, err error) {
 		return "", err
 	}
 	if got != nil {
-		if why, err := samePlan(got, want.Plan); why != "" || err != nil {
+		is, err := plandoc.Encode(got)
+		if why := unlike(is, want.Plan, "does not follow from the decision"); why != "" || err != nil {
 			return why, err
 		}
 	}
@@ -265,20 +266,4 @@ func (a *auditor) readChoices(s *step, by plan.TaskID, ev *plan.ApplyDecision) (
 		}
 	}
 	return amends, got, "", nil
-}
-
-// samePlan compares plan.json with what it should be.
-func samePlan(got, want *plan.Plan) (string, error) {
-	is, err := plandoc.Encode(got)
-	if err != nil {
-		return "", err
-	}
-	should, err := plandoc.Encode(want)
-	if err != nil {
-		return "", err
-	}
-	if !bytes.Equal(is, should) {
-		return planFile + ": does not follow from the decision: " + difference(is, should), nil
-	}
-	return "", nil
 }

@@ -42,16 +42,19 @@ func (a *auditor) checkPlanChange(s *step, kind string) (why string, err error) 
 	if err != nil || why != "" || want == nil {
 		return why, err
 	}
+	return unlike(data, want, fmt.Sprintf("is not what an event of the kind %s makes of it", kind)), nil
+}
+
+// unlike says how a plan.json differs from what it should be.
+func unlike(data []byte, want *plan.Plan, wrong string) string {
 	text, err := plandoc.Encode(want)
-	if err != nil {
-		return planFile + ": " + err.Error(), nil
+	switch {
+	case err != nil:
+		return planFile + ": " + err.Error()
+	case !bytes.Equal(text, data):
+		return fmt.Sprintf("%s: %s: %s", planFile, wrong, difference(data, text))
 	}
-	if !bytes.Equal(text, data) {
-		return fmt.Sprintf("%s: is not what an event of the kind %s makes of it: %s", planFile, kind,
-				difference(data, text)),
-			nil
-	}
-	return "", nil
+	return ""
 }
 
 // storedPlan reads a plan.json.

@@ -63,7 +63,7 @@ func TestValidSession(t *testing.T) {
 		"*":                      false,
 		strings.Repeat("a", 201): false,
 	} {
-		if validSession(s) != want {
+		if validSession.MatchString(s) != want {
 			t.Errorf("%q: got %t", s, !want)
 		}
 	}

@@ -127,18 +127,12 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	if err != nil {
 		return nil, err
 	}
-	if text != "" {
-		dir, file, err := textFile(req, text)
-		defer os.RemoveAll(dir)
-		if err != nil {
-			return nil, err
-		}
-		files = append(slices.Clone(files), file)
-	}
 	batch := e.Store.NewBatch()
 	docs, err := e.handedIn(ctx, batch, snap.Plan.Limits(), req.Name, req.Formats, files, person)
-	if text != "" && err == nil {
-		docs[len(docs)-1].Source = ""
+	if most := snap.Plan.Limits().MaxArtifactBytes; err == nil && int64(len(text)) > most {
+		err = badInput(req.Name, "has %d bytes, more than the plan's max_artifact_bytes of %d", len(text), most)
+	} else if err == nil && text != "" {
+		docs, err = e.pin(batch, docs, typed(req, text), person)
 	}
 	ev := plan.HandIn{Task: task, Files: docs, Author: person}
 	if err == nil {
@@ -149,7 +143,7 @@ func (e *Engine) HandIn(ctx context.Context, id plan.ID, task plan.TaskID, name 
 	}
 	if err != nil {
 		batch.Discard()
-		return nil, hinted(err, handInCommand(task, req)+anyOf(req.Formats))
+		return nil, hinted(err, handInCommand(task, req))
 	}
 	return e.append(ctx, id, ev, nil, batch)
 }
@@ -163,21 +157,26 @@ func handInCommand(task plan.TaskID, r plan.Requirement) string {
 	return fmt.Sprintf("git wf answer %s --for %s %s", task, shell.Word(plain.Line(r.Name)), what)
 }
 
-// textFile puts a text that was typed in into a file of its own. The caller removes the directory.
-func textFile(r plan.Requirement, text string) (dir, file string, err error) {
-	if dir, err = os.MkdirTemp("", "git-wf-text-"); err != nil {
-		return "", "", err
-	}
-	ext := "txt"
-	if len(r.Formats) > 0 {
-		ext = strings.TrimPrefix(r.Formats[0], ".")
-	}
-	file, data := plan.EscapeName(r.Name)+"."+plan.EscapeName(ext), []byte(strings.TrimRight(text, "\n")+"\n")
+// typed is a text that was typed in, as a file.
+func typed(r plan.Requirement, text string) Pinned {
 	if len(r.Options) > 0 {
-		file, data = r.ChoiceFile(text)
+		file, data := r.ChoiceFile(text)
+		return Pinned{r.Name, file, data}
 	}
-	file = filepath.Join(dir, file)
-	return dir, file, os.WriteFile(file, data, 0o600)
+	ext := strings.TrimPrefix(append(slices.Clone(r.Formats), "txt")[0], ".")
+	return Pinned{r.Name, plan.EscapeName(r.Name) + "." + plan.EscapeName(ext),
+		[]byte(strings.TrimRight(text, "\n") + "\n")}
+}
+
+// pin adds a file in memory to what is handed in.
+func (e *Engine) pin(batch *gitstore.Batch, docs []plan.InputDocument, p Pinned, by plan.Actor) ([]plan.InputDocument,
+	error) {
+	tree, infos, err := batch.AddFiles(map[string][]byte{p.Name: p.Data})
+	if err != nil {
+		return nil, err
+	}
+	return append(docs, plan.InputDocument{Name: p.Input, FileName: p.Name, Tree: tree, SHA256: infos[0].SHA256,
+		Size: infos[0].Size, By: by.Name, CreatedAt: plan.Second(e.Now())}), nil
 }
 
 // given are the files that a task has under a name, by the hash of their content.
@@ -211,14 +210,6 @@ func (e *Engine) distinct(ctx context.Context, snap *gitstore.Snapshot, task pla
 	return nil
 }
 
-// anyOf is the file extension in a suggested command, if only some are allowed.
-func anyOf(formats []string) string {
-	if len(formats) != 1 {
-		return ""
-	}
-	return "." + plain.Line(strings.TrimPrefix(formats[0], "."))
-}
-
 // askedForFiles refuses a text for a task that wants files.
 func askedForFiles(t *plan.Task) error {
 	names := plain.Some(t.Requires, len(t.Requires), func(r plan.Requirement) string { return plain.Line(r.Name) })
@@ -233,7 +224,7 @@ func askedForFiles(t *plan.Task) error {
 // that lacks some and accepts all of these.
 func wanted(s *plan.State, t *plan.Task, name string, files []string, text bool) (plan.Requirement, error) {
 	var names []string
-	var lack, fit []plan.Requirement
+	var lack []plan.Requirement
 	for _, r := range t.Requires {
 		if r.Name == name || name == "" && len(t.Requires) == 1 {
 			if text && !TakesText(r) {
@@ -245,28 +236,20 @@ func wanted(s *plan.State, t *plan.Task, name string, files []string, text bool)
 			continue
 		}
 		names = append(names, plain.Line(r.Name))
-		if s.HandedIn(t, r.Name) >= max(r.Count, 1) {
-			continue
-		}
-		lack = append(lack, r)
-		if !slices.ContainsFunc(files, func(f string) bool { return !allowed(r.Formats, filepath.Base(f)) }) {
-			fit = append(fit, r)
+		if s.HandedIn(t, r.Name) < max(r.Count, 1) &&
+			!slices.ContainsFunc(files, func(f string) bool { return !allowed(r.Formats, filepath.Base(f)) }) {
+			lack = append(lack, r)
 		}
 	}
 	switch {
-	case name != "":
-	case len(fit) == 1:
-		return fit[0], nil
-	case len(lack) == 1:
+	case name == "" && len(lack) == 1:
 		return lack[0], nil
-	}
-	if len(names) == 0 && len(t.Requires) > 0 {
-		return plan.Requirement{}, askedForFiles(t)
-	}
-	if len(names) == 0 {
+	case len(t.Requires) == 0:
 		return plan.Requirement{}, &plan.RefusedError{Task: t.TaskID,
 			Reason: "requires no input and has no open question",
 			Hint:   "git wf status lists what is asked and required"}
+	case len(names) == 0:
+		return plan.Requirement{}, askedForFiles(t)
 	}
 	return plan.Requirement{}, &plan.AnswerError{
 		Task: t.TaskID, Reason: "requires " + strings.Join(names, ", ") + "; which of them is this?",

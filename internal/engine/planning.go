@@ -48,9 +48,9 @@ type Material struct {
 	Pinned []Pinned  // what it is made from
 }
 
-// Pinned is a file that a plan is made from: an input of PLAN-1.
+// Pinned is a file in memory that is handed in.
 type Pinned struct {
-	Input string // expand.Files or expand.Params
+	Input string // of which requirement
 	Name  string // of the file
 	Data  []byte
 }
@@ -267,12 +267,9 @@ func (e *Engine) material(ctx context.Context, batch *gitstore.Batch, limits pla
 		}
 	}
 	for _, p := range m.Pinned {
-		tree, infos, err := batch.AddFiles(map[string][]byte{p.Name: p.Data})
-		if err != nil {
+		if docs, err = e.pin(batch, docs, p, by); err != nil {
 			return nil, err
 		}
-		docs = append(docs, plan.InputDocument{Name: p.Input, FileName: p.Name, Tree: tree, SHA256: infos[0].SHA256,
-			Size: infos[0].Size, By: by.Name, CreatedAt: plan.Second(e.Now())})
 	}
 	return docs, nil
 }

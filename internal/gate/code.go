@@ -88,12 +88,11 @@ func (d *coded) needs(path string) bool {
 
 // outcome is what explains a commit, or why nothing does.
 type outcome struct {
-	ledger   *ledger
-	steps    []*codeStep // behind the first, which is where they begin; nil: nothing explains the commit
-	left     []string
-	tried    map[*change]string
-	dispute  *dispute // why its parents have no clean merge
-	replayed bool     // the other side's share landed again
+	ledger  *ledger
+	steps   []*codeStep // behind the first, which is where they begin; nil: nothing explains the commit
+	left    []string
+	tried   map[*change]string
+	dispute *dispute // why its parents have no clean merge
 }
 
 // explain fills in what a search finds.

@@ -256,7 +256,6 @@ func (m *mergeCase) judge(ctx context.Context) (*outcome, error) {
 			return nil, err
 		}
 		if again.steps != nil {
-			again.replayed = true
 			return again, nil
 		}
 		if o.tried == nil {

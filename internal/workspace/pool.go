@@ -1,11 +1,8 @@
 package workspace
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"gitwf/internal/gitstore"
@@ -257,53 +255,24 @@ func (w *Workspace) reuse(ctx context.Context, commit, tree plan.OID, kept bool)
 	if _, err := w.git(ctx, w.index, nil, clean...); err != nil {
 		return err
 	}
-	submodules, sparse, err := readIndex(w.index)
-	if err != nil || sparse { // git does not look for what is in the place of a file that is left out
-		return cmp.Or(err, errNotReusable)
+	staged, err := w.git(ctx, w.index, nil, "-c", "sparse.expectFilesOutsideOfPatterns=true", "ls-files", "-t",
+		"--stage", "-z")
+	if err != nil {
+		return err
 	}
-	for _, path := range submodules { // git does not look inside
-		dir := filepath.Join(w.Dir, filepath.FromSlash(path))
-		if err := errors.Join(removeAll(dir), os.Mkdir(dir, 0o777)); err != nil {
-			return err
+	for entry := range strings.SplitSeq(string(staged), "\x00") {
+		about, path, _ := strings.Cut(entry, "\t")
+		switch dir := filepath.Join(w.Dir, filepath.FromSlash(path)); {
+		case strings.HasPrefix(about, "S"): // git does not look for what is in the place of a file that is left out
+			return errNotReusable
+		case strings.HasPrefix(about, "H 160000"): // nor inside a submodule
+			if err := errors.Join(removeAll(dir), os.Mkdir(dir, 0o777)); err != nil {
+				return err
+			}
 		}
 	}
 	w.base = tree
 	return w.addGitDir(ctx, commit)
-}
-
-// readIndex lists the submodules of an index, and reports whether it leaves files out of the checkout. The format is
-// that of gitformat-index, version 2 or 3.
-func readIndex(name string) (submodules []string, sparse bool, err error) {
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, false, err
-	}
-	const header, fixed = 12, 62
-	bad := fmt.Errorf("%s: not an index of version 2 or 3", name)
-	if len(data) < header || string(data[:4]) != "DIRC" || binary.BigEndian.Uint32(data[4:])>>1 != 1 {
-		return nil, false, bad
-	}
-	count, rest := binary.BigEndian.Uint32(data[8:]), data[header:]
-	for range count {
-		if len(rest) < fixed+2 {
-			return nil, false, bad
-		}
-		begin := fixed
-		if rest[60]&0x40 != 0 { // extended flags
-			sparse = sparse || rest[62]&0x40 != 0
-			begin += 2
-		}
-		n := bytes.IndexByte(rest[begin:], 0)
-		next := (begin + n + 8) &^ 7
-		if n < 0 || next > len(rest) {
-			return nil, false, bad
-		}
-		if binary.BigEndian.Uint32(rest[24:])>>12 == 0o16 {
-			submodules = append(submodules, string(rest[begin:begin+n]))
-		}
-		rest = rest[next:]
-	}
-	return submodules, sparse, nil
 }
 
 // removeAll removes a directory, also where somebody took away the right to.
