@@ -248,7 +248,7 @@ func (e *env) landingCommands() []*cli.Command {
 		command("verify [COMMIT | RANGE]", "judge whether what is staged, a commit, or a range may land",
 			e.onStore(e.verify), jsonFlag(),
 			&cli.StringFlag{Name: "format", Value: "text",
-				Usage: "print findings as `FORMAT`: text or github (annotations of a workflow)"},
+				Usage: "print findings as `FORMAT`: text, github (annotations of a workflow) or sarif (2.1.0)"},
 			boolFlag("require-commits", "exit with 1 if the range selects no commit")),
 		e.policyCommand(),
 	}

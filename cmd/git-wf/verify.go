@@ -20,8 +20,8 @@ import (
 func (e *env) verify(c *cli.Context, store *gitstore.Store) error {
 	rev, required := c.Args().First(), c.Bool("require-commits")
 	switch format := c.String("format"); {
-	case !slices.Contains([]string{"text", "github"}, format): // before anything is judged, which takes time
-		return usage("--format: expected text or github, found %q", format)
+	case !slices.Contains([]string{"text", "github", "sarif"}, format): // before anything is judged, which takes time
+		return usage("--format: expected text, github or sarif, found %q", format)
 	case c.Args().Present() && strings.TrimSpace(rev) == "":
 		return usage("%q names no commit or range: is a variable of the job not set?", rev)
 	case required && rev == "":
@@ -137,6 +137,8 @@ func (p printer) printReport(c *cli.Context, report *gate.Report) error {
 	switch {
 	case p.json:
 		err = writeJSON(p.stdout, "  ", report)
+	case format == "sarif":
+		err = writeJSON(p.stdout, "  ", report.SARIF(version))
 	case format == "github":
 		for _, line := range report.Annotations() {
 			fmt.Fprintln(p.stdout, line)

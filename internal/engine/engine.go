@@ -48,6 +48,8 @@ type Engine struct {
 	scratch *scratch // of the current run, nil outside of one
 	seen    *sightings
 
+	joined sync.Map // by joinedRun, what the run lines of a judge gave on joined changes: []plan.CriterionResult
+
 	said sync.Map // lines about rules: once is enough
 
 	leaseMu   sync.Mutex // guards Lease while it is looked up

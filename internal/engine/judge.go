@@ -110,8 +110,17 @@ func (e *Engine) judging(ctx context.Context, snap *gitstore.Snapshot, t *plan.T
 	return j, nil
 }
 
-// A judge is shown what its own run lines say about what it judges, before it says anything itself; the review of its
-// verdicts runs them again.
+// A judge is shown what its own run lines say about what it judges, before it says anything itself. On joined changes
+// they see nothing of the verdicts, so that the review of those takes the same results. On documents they run in the
+// directory of the verdicts, so that the review runs them there again.
+
+// joinedRun is what has to be equal for a result to be that of another run.
+type joinedRun struct {
+	plan       plan.ID
+	task, spec string
+	tree       plan.OID
+	inputs     string
+}
 
 // lookAhead runs the lines of a judge on what it judges, and shows them to whoever speaks for it.
 func (e *Engine) lookAhead(h *hold, w *workDir) error {
@@ -152,18 +161,40 @@ func (e *Engine) examineJudge(ctx context.Context, setup *check.Setup, snap *git
 		criteria = linesAhead(t.Task, joined)
 		setup.Candidate = func(context.Context, string) error { return nil }
 	}
-	if joined {
-		leave, err := e.checkJoined(ctx, setup, snap, subject.Artifact)
+	if !joined {
+		results, err := check.Run(ctx, criteria, *setup)
+		if err == nil && !ahead {
+			err = e.excuse(ctx, snap, subject, results)
+		}
+		return results, err
+	}
+	base, leave, err := e.checkJoined(ctx, setup, snap, subject.Artifact)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	key := joinedRun{snap.ID, string(t.TaskID), t.SpecHash(), base.Tree, fmt.Sprint(subject.Artifact.Inputs)}
+	var have []plan.CriterionResult
+	if known, ok := e.joined.Load(key); ok {
+		have, _ = known.([]plan.CriterionResult)
+	}
+	var results []plan.CriterionResult
+	for _, c := range criteria {
+		if i := slices.IndexFunc(have, func(r plan.CriterionResult) bool { return r.ID == c.ID }); i >= 0 {
+			results = append(results, have[i])
+			continue
+		}
+		ran, err := check.Run(ctx, []plan.Criterion{c}, *setup)
 		if err != nil {
 			return nil, err
 		}
-		defer leave()
+		results = append(results, ran...)
 	}
-	results, err := check.Run(ctx, criteria, *setup)
-	if err == nil && !ahead {
-		err = e.excuse(ctx, snap, subject, results)
+	if ahead {
+		e.joined.Store(key, slices.Clone(results))
+		return results, nil
 	}
-	return results, err
+	return results, e.excuse(ctx, snap, subject, results)
 }
 
 // joins reports whether a judge judges changes of the repository: its run lines run where all of them are.
@@ -183,11 +214,11 @@ func (e *Engine) lacks(s *plan.State, t *plan.Task) Wait {
 // checkJoined sets the run lines of a judge up to run in a checkout of what the approved changes that it depends on
 // come to together, without those that its verdicts leave out: a test whose implementation is blocked is red.
 func (e *Engine) checkJoined(ctx context.Context, setup *check.Setup, snap *gitstore.Snapshot,
-	made plan.Artifact) (leave func(), err error) {
+	made plan.Artifact) (base plan.Base, leave func(), err error) {
 	s, v := snap.State(), export.Verdicts{}
 	if made.ArtifactID != "" {
 		if v, err = export.ReadVerdicts(ctx, e.Store, snap, made); err != nil {
-			return nil, err
+			return base, nil, err
 		}
 	}
 	below := slices.DeleteFunc(s.Changes(made.TaskID), func(in plan.TaskID) bool {
@@ -195,15 +226,15 @@ func (e *Engine) checkJoined(ctx context.Context, setup *check.Setup, snap *gits
 	})
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
-	base, _, err := e.join(ctx, batch, snap, made.TaskID, "", approved(snap, below))
-	if err != nil {
-		return nil, err
+	if base, _, err = e.join(ctx, batch, snap, made.TaskID, "", approved(snap, below)); err != nil {
+		return base, nil, err
 	}
 	commit, err := e.begin(ctx, batch, base)
 	if err != nil {
-		return nil, err
+		return base, nil, err
 	}
-	return e.runCode(ctx, setup, snap, func(context.Context, bool) (plan.OID, error) { return commit, nil })
+	leave, err = e.runCode(ctx, setup, snap, func(context.Context, bool) (plan.OID, error) { return commit, nil })
+	return base, leave, err
 }
 
 // rejectConflict rejects the approved change that contradicts those before it, in the order in which they are applied:

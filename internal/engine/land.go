@@ -374,7 +374,10 @@ func (l *landing) commitGroup(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	verdict, err := l.judge(ctx, group, draft)
+	verdict, err := l.reviewed(ctx, group, draft.Tree)
+	if err == nil && verdict.why == "" {
+		verdict, err = l.judge(ctx, group, draft)
+	}
 	if err == nil && verdict.why == "" {
 		verdict.why, err = l.runHooks(ctx, &draft)
 		verdict.silent = verdict.why != "" // it is the user's setup that says no

@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/contract"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/process"
 	"gitwf/internal/shell"
@@ -69,6 +70,24 @@ func GiveUp(name string) string {
 		return ""
 	}
 	return fmt.Sprintf("git wf waive --plan %s %s --criterion %s -m WHY gives the line up", id, task, criterion)
+}
+
+// landReview is the setting that says whether a review must have seen the very tree that lands.
+const landReview = "wf.land.review"
+
+// reviewed holds a group back whose result no review has seen, if the user wants all results reviewed. Without the
+// setting only what conflicts, and so becomes a new version, is reviewed again.
+func (l *landing) reviewed(ctx context.Context, group []arrival, tree plan.OID) (v verdict, err error) {
+	want, _, err := l.engine.Store.Config(ctx, landReview)
+	switch {
+	case err != nil || want == "" || want == "conflicts":
+	case want != "always":
+		err = fault.Usage("git config "+landReview+" always", "%s is %s: expected always or conflicts", landReview,
+			plain.Quote(want))
+	case !slices.ContainsFunc(group, func(c arrival) bool { return c.Base.After == tree }):
+		v.why = "no review has seen the result, which has changes of the branch, too (" + landReview + ")"
+	}
+	return v, err
 }
 
 // judge runs the lines that the tree of a group must pass. A line that fails is run once more: only what passes both
