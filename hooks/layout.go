@@ -118,12 +118,12 @@ func (l layout) originalDir() string {
 }
 
 // ownsHooks reports whether the hooks directory belongs to this repository alone and all its worktrees share it.
-func (l layout) ownsHooks() bool { return within(resolve(l.common), resolve(l.dir)) }
+func (l layout) ownsHooks() bool { return within(Resolve(l.common), Resolve(l.dir)) }
 
 // tracked reports whether this repository tracks files in its hooks directory, even behind a symbolic link.
 func (l layout) tracked(ctx context.Context, git Git) (bool, error) {
-	top, dir := resolve(l.top), resolve(l.originalDir())
-	if l.top == "" || !within(top, dir) || within(resolve(l.common), dir) {
+	top, dir := Resolve(l.top), Resolve(l.originalDir())
+	if l.top == "" || !within(top, dir) || within(Resolve(l.common), dir) {
 		return false, nil
 	}
 	rel, err := filepath.Rel(top, dir)
@@ -137,8 +137,8 @@ func (l layout) tracked(ctx context.Context, git Git) (bool, error) {
 	return out != "", nil
 }
 
-// resolve follows the symbolic links of a path whose last parts may not exist.
-func resolve(path string) string {
+// Resolve follows the symbolic links of a path whose last parts may not exist.
+func Resolve(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
@@ -146,7 +146,7 @@ func resolve(path string) string {
 	if parent == path {
 		return path
 	}
-	return filepath.Join(resolve(parent), filepath.Base(path))
+	return filepath.Join(Resolve(parent), filepath.Base(path))
 }
 
 func within(dir, path string) bool {

@@ -89,11 +89,15 @@ func (e *env) refuse(c *cli.Context, store *gitstore.Store, name string) error {
 	}
 	err := errors.New(said)
 	if store != nil {
-		const most = 1000
-		err = errors.Join(err, engine.AppendLines(triesIn(store), plain.Line(fmt.Sprintf("%s: %s (session %q): %.*s",
-			e.now().Local().Format("2006-01-02 15:04:05"), said, who.Session, most, line))))
+		err = errors.Join(err, e.noteTry(store, said, who.Session, line))
 	}
 	return &fault.Error{Code: fault.ExitPerson, Hint: hint, Err: err}
+}
+
+// noteTry notes what an agent tried, for whoever decides.
+func (e *env) noteTry(store *gitstore.Store, said, session, line string) error {
+	return engine.AppendLines(triesIn(store), plain.Line(fmt.Sprintf("%s: %s (session %q): %.1000s", clock(e.now()),
+		said, session, line)))
 }
 
 // commandToPaste is the command line as a person types it, from any directory and whichever plan is active then.

@@ -278,8 +278,7 @@ func (e *env) setupCommands() []*cli.Command {
 		// what the hook scripts call when a protected root is touched
 		{Name: "hook", Hidden: true, SkipFlagParsing: true, Action: e.onStore(e.hook)},
 		// what a vendor's program calls at moments of a session; internal/vendor sets it up
-		{Name: "agent-hook", Hidden: true, Action: e.agentHook, ArgsUsage: "EVENT",
-			Flags: []cli.Flag{textFlag("vendor", "the form of input and output is that of `VENDOR`", "")}},
+		{Name: "agent-hook", Hidden: true, SkipFlagParsing: true, Action: e.agentHook},
 		command("doctor", "check that all state is sound: history, records, refs, claims, hooks, settings",
 			e.onStore(e.doctor), jsonFlag(),
 			boolFlag("fix",

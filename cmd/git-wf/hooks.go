@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/hooks"
+	"gitwf/internal/caller"
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
@@ -104,6 +106,10 @@ func (e *env) hook(c *cli.Context, store *gitstore.Store) error {
 	}
 	if err == nil && name == "reference-transaction" {
 		err = e.expectPolicy(c.Context, store, moves)
+	}
+	if who := e.caller(); err != nil && who.Kind == caller.Agent { // which may undo it, and say nothing
+		tried := plain.Some(report.Findings, 1, func(f gate.Finding) string { return f.Path + ": " + f.Message })
+		err = errors.Join(err, e.noteTry(store, name+" refused "+who.Name, who.Session, strings.Join(tried, ", ")))
 	}
 	branch := func(m gate.Move) bool { return strings.HasPrefix(m.Ref, "refs/heads/") }
 	if err != nil && (name != "reference-transaction" || slices.ContainsFunc(moves, branch)) {

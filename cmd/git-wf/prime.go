@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/readmodel"
+	"gitwf/internal/shell"
 )
 
 // mostBrief bounds the brief, in bytes: a token has about four.
@@ -39,26 +41,26 @@ type sessionBrief struct {
 }
 
 func (e *env) prime(c *cli.Context) error {
-	text, err := e.briefText(c, e.dir, e.caller().Session)
+	text, err := e.briefText(c, e.caller().Session)
 	if err == nil {
 		_, err = e.stdout.Write(text)
 	}
 	return err
 }
 
-// briefText is the brief for an agent in a directory; empty where there is nothing that it could do.
-func (e *env) briefText(c *cli.Context, dir, session string) ([]byte, error) {
+// briefText is the brief for an agent of a session; empty where there is nothing that it could do.
+func (e *env) briefText(c *cli.Context, session string) ([]byte, error) {
 	if e.caller().Task != "" {
 		return nil, nil // an attempt of a run, whose prompt says all
 	}
 	var out bytes.Buffer
-	err := e.inActivePlan(c, dir, func(eng *engine.Engine, snap *gitstore.Snapshot) error {
+	err := e.inActivePlan(c, func(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
 		x, err := e.reader(eng).Explain(c.Context, snap)
 		if err != nil {
 			return err
 		}
 		b := sessionBrief{Plan: x}
-		if b.Mine, err = e.heldHere(c, eng, snap, x.Claims, session); err != nil {
+		if b.Mine, err = e.heldHere(c, eng, snap, session); err != nil {
 			return err
 		}
 		for _, t := range x.State.Ready() {
@@ -83,49 +85,27 @@ func (e *env) briefText(c *cli.Context, dir, session string) ([]byte, error) {
 	return text, err
 }
 
-// inActivePlan does something with the active plan of a directory's worktree, or nothing where there is none.
-func (e *env) inActivePlan(c *cli.Context, dir string, f func(*engine.Engine, *gitstore.Snapshot) error) error {
-	store, err := gitstore.Open(c.Context, dir)
-	if errors.Is(err, gitstore.ErrNoRepository) {
+// inActivePlan does something with the active plan of the worktree, or nothing where there is none.
+func (e *env) inActivePlan(c *cli.Context, f func(*cli.Context, *engine.Engine, *gitstore.Snapshot) error) error {
+	err := e.onEnginePlan(warmPlan, f)(c)
+	if errors.Is(err, gitstore.ErrNoRepository) || errors.Is(err, gitstore.ErrNoActive) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	store.Warm(c.Context, false)
-	id, err := store.Active(c.Context)
-	if errors.Is(err, gitstore.ErrNoActive) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	snap, err := store.Snapshot(c.Context, id)
-	if err != nil {
-		return err
-	}
-	eng, err := e.engine(c, store)
-	if err != nil {
-		return err
-	}
-	return f(eng, snap)
+	return err
 }
 
-// heldHere are the tasks that the agent of this session has claimed: those of the worktree that it is in, else those of
+// heldHere are the tasks that the agent of this session has claimed: that of the worktree that it is in, else those of
 // its session or, where none is known, of its name.
-func (e *env) heldHere(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, claims []engine.ClaimState,
-	session string) (all []heldTask, err error) {
-	claims = slices.DeleteFunc(slices.Clone(claims), func(c engine.ClaimState) bool { return c.PID > 0 })
-	if len(claims) == 0 {
-		return nil, nil
-	}
-	name, err := e.claimAgent(c, eng.Store, true)
-	if err != nil {
+func (e *env) heldHere(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, session string) (all []heldTask,
+	err error) {
+	claims, err := eng.ClaimStates(c.Context, snap.ID)
+	claims = slices.DeleteFunc(claims, func(c engine.ClaimState) bool { return c.PID > 0 })
+	if err != nil || len(claims) == 0 {
 		return nil, err
 	}
-	trees, err := eng.Store.Worktrees(c.Context)
-	if err != nil {
+	name, err := e.claimAgent(c, eng.Store, true)
+	trees, treesErr := eng.Store.Worktrees(c.Context)
+	if err = errors.Join(err, treesErr); err != nil {
 		return nil, err
 	}
 	for _, claim := range claims {
@@ -133,23 +113,25 @@ func (e *env) heldHere(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapsh
 		if t == nil || t.NodeType != plan.Action {
 			continue
 		}
-		h := heldTask{TaskState: t, Claim: claim,
-			HandIn: (&engine.Offer{Snapshot: snap, Task: t, Claim: &claim.Claim}).HandIn()}
-		branch := "refs/heads/" + gate.WorkBranches + strings.ToLower(string(claim.Task))
+		h := heldTask{TaskState: t, Claim: claim, HandIn: (&engine.Offer{Task: t, Claim: &claim.Claim}).HandIn()}
+		branch := regexp.MustCompile("(?i)^refs/heads/" + gate.WorkBranches + regexp.QuoteMeta(string(t.TaskID)) +
+			`(-\d+)?$`)
 		for _, w := range trees {
-			rest, ok := strings.CutPrefix(w.Branch, branch)
-			if ok && (rest == "" && h.Dir == "" || strings.Trim(rest, "-0123456789") == "" && rest != "") {
+			if branch.MatchString(w.Branch) {
 				h.Dir = w.Dir
 			}
+		}
+		if t.Changes() && h.Dir != "" {
+			h.HandIn = "cd " + shell.Word(h.Dir) + " && " + h.HandIn
 		}
 		if h.Rejection, err = eng.Feedback(c.Context, snap, t); err != nil {
 			return nil, err
 		}
-		others := session != "" && claim.Session != session && strings.Contains(claim.Session, "-") // a known session
-		switch here := eng.Store.WorkTree(); {
-		case h.Dir != "" && filepath.Clean(h.Dir) == filepath.Clean(here):
+		known := session != "" && strings.Contains(claim.Session, "-") // another one
+		switch {
+		case h.Dir != "" && filepath.Clean(h.Dir) == filepath.Clean(eng.Store.WorkTree()):
 			return []heldTask{h}, nil
-		case claim.Session == session || claim.Agent == name && claim.Holds && !others:
+		case claim.Session == session || claim.Agent == name && claim.Holds && !known:
 			all = append(all, h)
 		}
 	}

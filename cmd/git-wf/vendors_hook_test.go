@@ -21,26 +21,33 @@ var hookedVendors = []struct {
 	kind, tool, key, path string
 	settings, config      string // a file below the home, and what is in it
 	args, env             []string
-	stops                 bool // it claims, is sent back, and hands in; the others are only refused
 }{
-	{kind: "claude", stops: true, tool: "Bash", key: "command", settings: ".claude/settings.json",
+	{kind: "claude", tool: "Bash", key: "command", settings: ".claude/settings.json",
 		config: `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "HOOK session-start --vendor claude"}]}],
-			"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "HOOK pre-tool --vendor claude"}]}],
+			"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "HOOK later --vendor claude"}, {"type": "command", "command": "HOOK pre-tool --vendor claude"}]}],
 			"Stop": [{"hooks": [{"type": "command", "command": "HOOK stop --vendor claude"}]}]}}`,
 		args: []string{"-p", "do the next task", "--allowedTools", "Bash", "--model", "claude-sonnet-4-5"},
 		env: []string{"ANTHROPIC_BASE_URL=SERVER", "ANTHROPIC_API_KEY=key", "DISABLE_AUTOUPDATER=1",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_MAX_RETRIES=3"}},
 	{kind: "codex", tool: "exec_command", key: "cmd", path: "/v1", settings: ".codex/hooks.json",
 		config: `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "HOOK session-start --vendor codex"}]}],
-			"PreToolUse": [{"hooks": [{"type": "command", "command": "HOOK pre-tool --vendor codex"}]}],
+			"PreToolUse": [{"hooks": [{"type": "command", "command": "HOOK later --vendor codex"}, {"type": "command", "command": "HOOK pre-tool --vendor codex"}]}],
 			"Stop": [{"hooks": [{"type": "command", "command": "HOOK stop --vendor codex"}]}]}}`,
 		args: []string{"exec", "--dangerously-bypass-hook-trust", "--sandbox", "danger-full-access", "--model", "gpt-5",
 			"-c", `model_provider="test"`, "-c", `model_providers.test={name="test",base_url="SERVER",wire_api="responses",` +
 				`request_max_retries=2,stream_max_retries=2,env_key="WF_KEY"}`, "do the next task"}},
+	{kind: "gemini", tool: "run_shell_command", key: "command", settings: ".gemini/settings.json",
+		config: `{"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"disableAutoUpdate": true},
+			"privacy": {"usageStatisticsEnabled": false},
+			"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "HOOK session-start --vendor gemini"}]}],
+			"BeforeTool": [{"hooks": [{"type": "command", "command": "HOOK later --vendor gemini"}, {"type": "command", "command": "HOOK pre-tool --vendor gemini"}]}],
+			"AfterAgent": [{"hooks": [{"type": "command", "command": "HOOK stop --vendor gemini"}]}]}}`,
+		args: []string{"-p", "do the next task", "--skip-trust", "--approval-mode", "yolo"},
+		env:  []string{"GEMINI_API_KEY=key", "GOOGLE_GEMINI_BASE_URL=SERVER", "GEMINI_MODEL=gemini-2.5-pro"}},
 }
 
 // A real program begins with the brief, is refused a commit around the gate, is sent back with what its checks say when
-// it stops, and hands in what holds.
+// it stops, and hands in what holds. A hook that this version does not know ends with 1 and stops no call.
 func TestHooksOfVendors(t *testing.T) {
 	tools := os.Getenv("GIT_WF_TEST_TOOLS")
 	if testing.Short() {
@@ -62,7 +69,7 @@ func TestHooksOfVendors(t *testing.T) {
 				}
 				return []wiretest.Call{{Name: v.tool, Input: input}}
 			}
-			work := `cd "$(git worktree list --porcelain | sed -n 's/^worktree //p' | tail -n 1)" && mkdir -p src && `
+			work := "cd .worktrees/impl-1-1 && mkdir -p src && " // gemini runs no substitutions
 			server := wiretest.Start(t,
 				wiretest.Turn{Match: "do the next task", Tools: call("git commit --allow-empty --no-verify -m sneaked")},
 				wiretest.Turn{Match: "do the next task", Tools: call("git wf next --claim --worktree")},
@@ -81,6 +88,8 @@ func TestHooksOfVendors(t *testing.T) {
 				"{format: change, paths: ['src/**']}", "hello.txt has 3 words and no more}",
 				"src/hello.txt has 3 words, run: 'test $(wc -w <src/hello.txt) -eq 3 || { echo too few words; exit 1; }'}").
 				Replace(vendorPlan))
+			// codex runs commands in a login shell, which has a PATH of its own
+			writeFile(t, filepath.Join(home, ".bash_profile"), "PATH="+bin+":$PATH\n")
 			w.run("init")
 			w.run("plan", "-f", filepath.Join(home, "plan.yaml"))
 			w.run("trust", "--code", "--yes")
@@ -105,10 +114,7 @@ func TestHooksOfVendors(t *testing.T) {
 			for _, q := range server.Requests() {
 				fmt.Fprintf(&said, "%s\n", q.Body)
 			}
-			wants := []string{"Plan WFS-", "--no-verify skips the hooks"}
-			if v.stops {
-				wants = append(wants, "A1 failed", "too few words")
-			}
+			wants := []string{"Plan WFS-", "--no-verify skips the hooks", "A1 failed", "too few words"}
 			for _, want := range wants {
 				if !strings.Contains(said.String(), want) {
 					t.Errorf("the model was not told %q; the program said:\n%s", want, out)
@@ -117,7 +123,7 @@ func TestHooksOfVendors(t *testing.T) {
 			if log := r.Git("log", "--format=%s", "--all", "--", "."); strings.Contains(log, "sneaked") {
 				t.Errorf("what the hook refused was committed:\n%s", log)
 			}
-			if status := w.run("show", "IMPL-1"); v.stops && !strings.Contains(status, "v1") {
+			if status := w.run("show", "IMPL-1"); !strings.Contains(status, "v1") {
 				t.Errorf("nothing was handed in:\n%s\n%s", status, out)
 			}
 			if t.Failed() {

@@ -100,7 +100,7 @@ var allowed = []struct {
 	{"internal/glob", nil},
 	{"internal/terminal", nil},
 	{"internal/process", nil},
-	{"internal/guard", []string{"internal/pattern"}},
+	{"internal/guard", []string{"internal/caller", "internal/pattern"}},
 	{"internal/caller", nil},
 	{"hooks", []string{"internal/casefold"}},
 	{"templates", nil},

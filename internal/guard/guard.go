@@ -8,15 +8,15 @@ import (
 	"strings"
 	"sync"
 
+	"gitwf/internal/caller"
 	"gitwf/internal/pattern"
 )
 
-// Rules are what a guard has to know of the program and of the place.
+// Rules are what a guard has to know of the place, and of the commands of git wf.
 type Rules struct {
-	Decides func(words []string) bool // a command of git wf is a person's decision; the words after wf
-	GitDir  func(path string) string  // a path as seen from the git directory; "" if it is not below it
-	Dir     string                    // where the line runs
-	Marks   []string                  // the variables by which agents are known
+	Dir     string                     // where the line runs
+	Decides func(words []string) bool  // the command of these words, after wf, is a person's decision
+	Writes  func(path string) *Refusal // what is wrong with writing a file, nil if nothing is
 }
 
 // Refusal says what a call must not do, and what is right instead.
@@ -27,167 +27,134 @@ func (r *Refusal) Error() string { return r.What + "\n" + r.Instead }
 //go:embed rules.txt
 var table string
 
-// rule is a refusal, and the commands that it is for: words with spaces between them and a bar after the options of git
-// itself, and one before the line that the command is part of.
+// rule is a refusal of the table, and the commands that it is for: a pattern of what stands before git, git with its
+// own options, the rest of the command, and the line that it is part of, with bars between them.
 type rule struct {
+	name string
 	Refusal
-	of []*regexp.Regexp
+	of *regexp.Regexp // nil if it is no command that tells
 }
 
-// known are the rules of the table: a line that begins with a name, one with what is right, and patterns.
-var known = sync.OnceValue(func() map[string]*rule {
-	all := map[string]*rule{}
-	var now *rule
-	for line := range strings.Lines(table) {
-		line = strings.TrimSuffix(line, "\n")
-		name, rest, _ := strings.Cut(line, " ")
-		switch {
-		case line[0] == '^' || line[0] == '(':
-			now.of = append(now.of, regexp.MustCompile(line))
-		case now != nil && now.Instead == "":
-			now.Instead = line
-		default:
-			now = &rule{Refusal: Refusal{What: rest}}
-			all[name] = now
+// rules reads the table: blocks of a name, what is wrong, what is right instead, and any number of patterns.
+var rules = sync.OnceValue(func() (all []rule) {
+	words := strings.NewReplacer("MARKS", strings.Join(caller.Marks(), "|"),
+		"KEYS", `(core\.hookspath|wf\.person|wf\.approval|include(if\.[^ |]*)?\.path)\S*`)
+	for block := range strings.SplitSeq(strings.TrimSuffix(table, "\n"), "\n\n") {
+		lines := strings.Split(words.Replace(block), "\n")
+		r := rule{name: lines[0], Refusal: Refusal{lines[1], lines[2]}}
+		if len(lines) > 3 {
+			r.of = regexp.MustCompile("(?:" + strings.Join(lines[3:], ")|(?:") + ")")
 		}
+		all = append(all, r)
 	}
 	return all
 })
 
 // Of is the refusal of a name in the table.
-func Of(name string) *Refusal { return &known()[name].Refusal }
+func Of(name string) *Refusal {
+	return &rules()[slices.IndexFunc(rules(), func(r rule) bool { return r.name == name })].Refusal
+}
 
+// The patterns read commands as text: each word has a space behind it, and none inside.
 var (
-	assigned = pattern.Compile(`^\w+=`)
-	duration = pattern.Compile(`^[\d.]+[smhd]?$`)
-	ofGit    = pattern.Compile(`^git( -[cC] \S+| --(git-dir|work-tree|namespace|config-env) \S+| -\S+)*`)
+	// leading are assignments, and programs that run what follows, with their options.
+	leading = pattern.Compile(`^(?:(?:\w+=\S*|(?:export|unset)(?: \S+)*|` +
+		`(?:\S*/)?env(?: -(?:u|C|-unset|-chdir) \S+| -\S*)*|` +
+		`(?:\S*/)?(?:command|builtin|exec|nohup|time|nice|ionice|sudo|doas|setsid|stdbuf|xargs|timeout|` +
+		`if|then|elif|else|do|while|until|!|[{}])(?: -[ancpugioeIPdLsEkC] \S+| -\S*| [\d.]+[smhd]?)*) )+`)
+	options = pattern.Compile(`^git( -[cC] \S+| --(git-dir|work-tree|namespace|config-env) \S+| -\S+)*`)
+	// values are those of options, which may look like one.
+	values = pattern.Compile(`( -[a-zA-Z]*[mFCctX]| --(?:message|file|author|date|template|reuse-message|fixup|` +
+		`squash|reedit-message|cleanup|trailer|strategy|exec|onto|push-option)) \S+`)
+	// nested is a line that a shell is given as a word or, by eval, as several.
+	nested = pattern.Compile(`^(?:eval (.*)|` +
+		`(?:sh|bash|zsh|dash|ksh|script|su) (?:\S+ )*?-[abdefhilqruvx]*c (\S+) .*)$`)
+	// writers are programs that write all files that they name, or the last one.
+	writers = pattern.Compile(`^(?:(?:cp|ln|install|rsync) (?:\S+ )*(\S+) |` +
+		`(?:rm|mv|tee|touch|truncate|chmod|chown|unlink|sed (?:\S+ )*?(?:-i|--in-place)\S*) (.*))$`)
+	relied = pattern.Compile(`^(worktrees/[^/]+/)?(\.|(hooks|refs|wf|objects|logs)(/.*)?|worktrees(/[^/]*)?|` +
+		`config(\.worktree)?|packed-refs|HEAD|WORKFLOW_HEAD|wf-hooks-seen)$`)
 )
 
-// lists are the words of a name in the table.
-func lists(name string) (first, second []string) {
-	return strings.Fields(known()[name].What), strings.Fields(known()[name].Instead)
+// Guarded reports whether a path below a git directory, "." for itself, is part of what git wf relies on. Messages,
+// locks and excludes are not.
+func Guarded(name string) bool {
+	return relied.Get().MatchString(name) && !strings.HasSuffix(name, ".lock")
 }
+
+// mostNested bounds how deep lines that are words of lines are read.
+const mostNested = 8
 
 // Line says what a command line must not do; nil if it may run.
 func (r Rules) Line(line string) *Refusal { return r.line(line, "", 0) }
 
 // line looks at a line. above are the words that came before it and say in which environment it runs.
 func (r Rules) line(line, above string, depth int) *Refusal {
-	if !strings.Contains(strings.ToLower(line), "git") || depth > mostNested {
-		return nil
-	}
-	for _, c := range commandsOf(line) {
-		if slices.ContainsFunc(c.writes, r.guarded) {
-			return Of("files")
+	whole := glue(strings.ReplaceAll(line, "\n", " "), "|")
+	for _, words := range commandsOf(line) {
+		if depth > mostNested {
+			return nil
 		}
-		words := c.words
+		var writes []string
+		text := ""
 		for i, w := range words {
-			words[i] = strings.NewReplacer(" ", "\x01", "\n", "\x01", "|", "\x01").Replace(w)
+			switch name, isFile := strings.CutPrefix(w, ">"); {
+			case isFile && strings.Trim(name, "0123456789") != "": // no 2>&1
+				writes = append(writes, name)
+			case !isFile && i > 0 && words[i-1] == "-S": // of env: a line in one word
+				text += strings.ReplaceAll(w, string(glued+' '), " ") + " "
+			case !isFile:
+				text += w + " "
+			}
 		}
-		n := leading(words)
-		first, words := strings.Join(append(words[:n:n], ""), " "), words[n:]
-		if len(words) == 0 || words[0] == "export" || words[0] == "unset" {
-			above += strings.Join(append(c.words, ""), " ")
-		}
-		if refused := r.command(first, above+first, words, line, depth); refused != nil {
+		first := leading.Get().FindString(text)
+		if refused := r.command(above+first, text[len(first):], writes, whole, depth); refused != nil {
 			return refused
 		}
-		if len(words) > 1 && words[0] == "cd" {
-			r.Dir = r.from(words[1])
+		if text == first {
+			above += first // it holds for what follows
+		} else if len(words) > 1 && words[0] == "cd" {
+			r.Dir = r.from(unglue(words[1]))
 		}
 	}
 	return nil
 }
 
-// leading is how many words of a command stand before its program.
-func leading(words []string) (n int) {
-	before, takes := lists("before")
-	for n < len(words) {
-		switch w := path.Base(words[n]); {
-		case slices.Contains(before, w):
-			for n++; n < len(words) && (strings.HasPrefix(words[n], "-") || duration.Get().MatchString(words[n])); n++ {
-				if words[n] == "-S" {
-					return n + 1
-				}
-				if slices.Contains(takes, words[n]) && (w != "env" || words[n] != "-i") {
-					n++
-				}
-			}
-			n = min(n, len(words))
-		case assigned.Get().MatchString(words[n]):
-			n++
-		default:
-			return n
-		}
+// command looks at a command, at what stands before it, and at the files that its output goes to.
+func (r Rules) command(above, text string, writes []string, whole string, depth int) *Refusal {
+	program, args, _ := strings.Cut(text, " ")
+	if program = path.Base(program); program == "git-wf" {
+		program = "git wf"
 	}
-	return n
-}
-
-// command looks at a program, its arguments, and what stands before it.
-func (r Rules) command(first, above string, words []string, line string, depth int) *Refusal {
-	if len(words) == 0 {
-		words = []string{""}
-	}
-	if strings.HasSuffix(first, "-S ") { // of env: a line in one word
-		return r.line("env "+strings.ReplaceAll(strings.Join(words, " "), "\x01", " "), above, depth+1)
-	}
-	if words[0] = path.Base(words[0]); words[0] == "git-wf" {
-		words = append([]string{"git", "wf"}, words[1:]...)
-	}
-	text := strings.Join(append(words, ""), " ")
-	head := ofGit.Get().FindString(text)
+	text = program + " " + args
+	head := options.Get().FindString(text)
 	rest, _, _ := strings.Cut(text[len(head):], " -- ")
-	whole := head + " |" + known()["values"].of[0].ReplaceAllString(rest, "$1") + " |" +
-		strings.ReplaceAll(line, "\n", " ")
-	for _, name := range []string{"skips", "sets", "plans"} {
-		for _, re := range known()[name].of {
-			if re.MatchString(whole) || name == "sets" && re.MatchString(first+text) {
-				return Of(name)
+	if head != "" || strings.Contains(above, "GIT_") { // else no rule is compiled
+		told := above + "|" + head + " |" + values.Get().ReplaceAllString(rest, "$1") + " |" + whole
+		for _, known := range rules() {
+			if known.of != nil && known.of.MatchString(told) {
+				return Of(known.name)
 			}
 		}
 	}
-	args := slices.Clone(words[1:])
-	for i, w := range args {
-		args[i] = strings.ReplaceAll(w, "\x01", " ")
+	if words := strings.Fields(rest); head != "" && len(words) > 1 && words[0] == "wf" &&
+		!slices.Contains(words, "--help") && !slices.Contains(words, "-h") && r.Decides(words[1:]) {
+		said := unglue(strings.Join(words[1:], " "))
+		return &Refusal{"git wf " + words[1] + Of("decides").What, Of("decides").Instead + " git wf " + said}
 	}
-	switch program := words[0]; program {
-	case "sh", "bash", "zsh", "dash", "ksh", "script", "su":
-		at := slices.IndexFunc(args, func(a string) bool { return strings.TrimLeft(a, "-abdefhilqruvx") == "c" })
-		if at >= 0 && at+1 < len(args) {
-			return r.line(args[at+1], above, depth+1)
-		}
-	case "eval":
-		return r.line(strings.Join(args, " "), above, depth+1)
-	case "git":
-		if sub := strings.Fields(rest); len(sub) > 1 && sub[0] == "wf" {
-			return r.wf(above, sub[1:])
-		}
-	default:
-		writers, last := lists("writers")
-		switch {
-		case !slices.Contains(writers, program) || program == "sed" && !strings.Contains(text, " -i"):
-			return nil
-		case slices.Contains(last, program):
-			args = args[max(len(args)-1, 0):]
-		}
-		if slices.ContainsFunc(args, r.guarded) {
-			return Of("files")
-		}
+	if m := nested.Get().FindStringSubmatch(text); m != nil {
+		return r.line(unglue(m[1]+m[2]), above, depth+1)
 	}
-	return nil
-}
-
-// wf looks at a command of git wf.
-func (r Rules) wf(above string, words []string) *Refusal {
-	hidden := `(^|\s)(setsid|env (\S+ )*(-|-i|--ignore-environment)|((env|unset) (\S+ )*(-u ?|--unset[= ])?)(` +
-		strings.Join(r.Marks, "|") + `)|(` + strings.Join(r.Marks, "|") + `)=) `
-	switch {
-	case slices.Contains(words, "--help") || slices.Contains(words, "-h"):
-	case regexp.MustCompile(hidden).MatchString(above):
-		return Of("hides")
-	case r.Decides(words):
-		return &Refusal{"git wf " + words[0] + Of("decides").What, Of("decides").Instead + " git wf " +
-			strings.ReplaceAll(strings.Join(words, " "), "\x01", " ")}
+	if m := writers.Get().FindStringSubmatch(text); m != nil {
+		writes = append(strings.Fields(m[1]+m[2]), writes...)
+	}
+	for _, name := range writes {
+		if strings.HasPrefix(name, "-") || strings.HasPrefix(name, "~") || strings.Contains(name, "$") {
+			continue // an option, or not known
+		}
+		if refused := r.Writes(r.from(unglue(name))); refused != nil {
+			return refused
+		}
 	}
 	return nil
 }
@@ -197,15 +164,4 @@ func (r Rules) from(name string) string {
 		return path.Clean(name)
 	}
 	return path.Join(r.Dir, name)
-}
-
-// guarded reports whether a path is what nobody but git writes.
-func (r Rules) guarded(name string) bool {
-	return strings.Contains(name, ".git") && r.GitDir != nil && Guarded(r.GitDir(r.from(name)))
-}
-
-// Guarded reports whether a path below a git directory, "." for itself, is part of what git wf relies on. Messages,
-// locks and excludes are not.
-func Guarded(name string) bool {
-	return known()["files"].of[0].MatchString(name) && !strings.HasSuffix(name, ".lock")
 }

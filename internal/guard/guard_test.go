@@ -1,23 +1,26 @@
 package guard
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 )
 
 // here is a repository in /repo; a person decides review, land and policy set.
 var here = Rules{
-	Dir:   "/repo",
-	Marks: []string{"CLAUDECODE", "AI_AGENT"},
+	Dir: "/repo",
 	Decides: func(words []string) bool {
 		return words[0] == "review" || words[0] == "land" || words[0] == "run" && strings.Contains(strings.Join(words, " "), "--land")
 	},
-	GitDir: func(path string) string {
-		if path == "/repo/.git" {
-			return "."
+	Writes: func(path string) *Refusal {
+		below, isBelow := strings.CutPrefix(path+"/", "/repo/.git/")
+		switch {
+		case strings.HasPrefix(path, "/repo/src/"):
+			return Of("protected")
+		case isBelow && Guarded(cmp.Or(strings.TrimSuffix(below, "/"), ".")):
+			return Of("files")
 		}
-		below, _ := strings.CutPrefix(path, "/repo/.git/")
-		return strings.Repeat(below, map[bool]int{true: 1}[below != path])
+		return nil
 	},
 }
 
@@ -84,6 +87,14 @@ var lines = []struct {
 	{Of("sets"), `export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.hooksPath`},
 	{Of("sets"), `GIT_CONFIG_PARAMETERS="'core.hooksPath=/x'" git commit -m x`},
 
+	{Of("sets"), `GIT_CONFIG_GLOBAL=/dev/null git commit -m x`},
+	{Of("sets"), `env GIT_CONFIG_SYSTEM=/tmp/c git -C sub push`},
+	{Of("sets"), `export GIT_CONFIG_GLOBAL=/dev/null; git add . && git commit -m x`},
+	{Of("sets"), `GIT_CONFIG_GLOBAL=/tmp/c git wf status`},
+	{Of("sets"), `GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=include.path GIT_CONFIG_VALUE_0=/tmp/c git commit`},
+	{Of("sets"), `GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=$key GIT_CONFIG_VALUE_0=/tmp git commit`},
+	{Of("sets"), `git -c include.path=/tmp/c commit -m x`},
+
 	{Of("plans"), `git update-ref refs/workflow/WFS-a HEAD`},
 	{Of("plans"), `git update-ref -d refs/workflow/WFS-a`},
 	{Of("plans"), `echo 'delete refs/workflow/WFS-a' | git update-ref --stdin`},
@@ -111,6 +122,18 @@ var lines = []struct {
 	{Of("files"), `cp /bin/true .git/hooks/pre-commit`},
 	{Of("files"), `sed -i s/a/b/ .git/config`},
 	{Of("files"), `echo x >> .git/wf/trust`},
+
+	{Of("protected"), `echo x > src/a.go`},
+	{Of("protected"), `cd src && echo x >> a.go`},
+	{Of("protected"), "cat > src/a.go <<'EOF'\npackage a\nEOF"},
+	{Of("protected"), `printf x | tee -a src/a.go >/dev/null`},
+	{Of("protected"), `sed -i s/a/b/ src/a.go`},
+	{Of("protected"), `sed --in-place -e s/a/b/ src/a.go`},
+	{Of("protected"), `bash -c 'echo x >src/a.go'`},
+	{Of("protected"), `git show HEAD:a.go >src/a.go`},
+	{Of("protected"), `cp /tmp/a.go src/a.go`},
+	{Of("protected"), `rm -f "src/a b.go"`},
+	{Of("protected"), `make 2> src/log`},
 
 	{Of("hides"), `env -u CLAUDECODE git wf next`},
 	{Of("hides"), `env -uCLAUDECODE git wf next`},
@@ -180,6 +203,12 @@ var lines = []struct {
 	{nil, `git config get core.hooksPath`},
 	{nil, `git config user.name x`},
 	{nil, `GIT_CONFIG_GLOBAL=/dev/null git status`},
+	{nil, `sed s/a/b/ src/a.go > /tmp/a.go`},
+	{nil, `grep x src/a.go 2>&1 >/dev/null`},
+	{nil, `cp src/a.go /tmp/a.go`},
+	{nil, `echo x > "$OUT/src/a.go" && echo x > ~/src/a.go`},
+	{nil, `go test ./src/... > test.log`},
+	{nil, `git config --get include.path`},
 	{nil, `GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=x git commit -m x`},
 	{nil, `cat .git/hooks/pre-commit`},
 	{nil, `ls -la .git/hooks > hooks.txt`},
