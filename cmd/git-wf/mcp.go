@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -32,34 +33,53 @@ var mcpText []byte
 // toolWords are the command lines that carry the tools out. An argument is the flag of its name, but for those that
 // commandLine knows.
 var toolWords = map[string]string{
-	"next": "next --json", "claim": "next --json --claim --worktree --lease=1h", "ask": "submit",
+	"next": "next --json", "claim": "next --json --claim --worktree", "ask": "submit",
 }
 
-func (e *env) mcp(c *cli.Context) error {
+// toolLease is how long a tool's claim holds after the server ends, which renews it until then.
+const toolLease = time.Hour
+
+func (e *env) mcp(c *cli.Context) error { return e.serveTools(c.Context, toolLease) }
+
+func (e *env) serveTools(ctx context.Context, lease time.Duration) error {
 	s := mcp.Server{Name: "git-wf", Version: version}
 	if err := json.Unmarshal(mcpText, &s); err != nil {
 		return err
 	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	session := cmp.Or(e.caller().Session, rand.Text())
-	s.Call = func(ctx context.Context, call mcp.Call) mcp.Result {
+	var keep func(renewal []string)
+	begin := func(call mcp.Call) *calledTool {
 		if call.Client == "" || engine.CheckAgentName(call.Client) != "" {
 			call.Client = "mcp"
 		}
 		// The command is an agent's, whatever else is known of who has started the server.
 		as := []string{"AI_AGENT=" + call.Client, "WF_SESSION=" + session, "WF_TASK=" + e.caller().Task}
-		t := &calledTool{env: *e, call: call}
+		t := &calledTool{env: *e, call: call, lease: lease, keep: keep}
 		t.origin = func() caller.Origin { return caller.Origin{Environ: as} }
 		t.environ, t.interactive = append(slices.Clip(e.environ), as[1]), false
 		t.printer = printer{stdout: &t.out, stderr: t}
-		return t.result(ctx)
+		return t
 	}
-	return s.Serve(c.Context, e.stdin, e.stdout)
+	keep = func(renewal []string) {
+		time.AfterFunc(lease/3, func() {
+			t := begin(mcp.Call{Progress: func(string) {}})
+			if t.run(ctx, renewal) == fault.ExitDone { // else the claim is over
+				keep(renewal)
+			}
+		})
+	}
+	s.Call = func(ctx context.Context, call mcp.Call) mcp.Result { return begin(call).result(ctx) }
+	return s.Serve(ctx, e.stdin, e.stdout)
 }
 
 // calledTool is a call that a command carries out.
 type calledTool struct {
 	env
 	call     mcp.Call
+	lease    time.Duration
+	keep     func(renewal []string) // renews the claim that it took, by that command line
 	mu       sync.Mutex
 	out, err bytes.Buffer // what the command prints
 }
@@ -86,6 +106,7 @@ func (t *calledTool) result(ctx context.Context) mcp.Result {
 			hand := "the tool submit"
 			if k.Claim != nil {
 				hand = fmt.Sprintf("the tool submit, with claim %d", k.Claim.Number)
+				t.keep(append(strings.Fields(k.Renew)[2:], "--lease="+t.lease.String(), "--plan="+string(d.PlanID)))
 			}
 			brief = strings.ReplaceAll(k.Prompt, k.Submit, hand)
 			k.Prompt, k.Submit, k.Renew, k.Release = "", hand, "", ""
@@ -102,7 +123,9 @@ func (t *calledTool) commandLine(ctx context.Context) ([]string, error) {
 	words := strings.Fields(cmp.Or(toolWords[name], name))
 	if args["release"] != nil {
 		words = words[:1]
-	} else if name == "claim" || name == "note" {
+	} else if name == "claim" {
+		words = append(words, "--agent="+t.call.Client, "--lease="+t.lease.String())
+	} else if name == "note" {
 		words = append(words, "--agent="+t.call.Client)
 	}
 	for _, key := range slices.Sorted(maps.Keys(args)) {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -24,7 +25,6 @@ const (
 	badJSON, badMessage, badMethod, badParams = -32700, -32600, -32601, -32602 // the codes of errors
 
 	mostBytes = 32 << 20        // of a message
-	mostCalls = 64              // at once
 	beat      = 5 * time.Second // after which a call says that it is still at work
 )
 
@@ -81,20 +81,21 @@ func Said(failed bool, texts ...string) Result {
 	return r
 }
 
-// Serve answers until the input ends, and the calls that have begun by then, or until ctx does.
+// Serve answers until the input ends, and the calls that have begun by then, or until ctx does. It fails with
+// bufio.ErrTooLong at a message that is too long.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, s.end = context.WithCancelCause(ctx)
 	s.running, s.out, s.last = map[any]context.CancelFunc{}, json.NewEncoder(out), make(chan struct{})
 	s.out.SetEscapeHTML(false)
 	close(s.last)
 	go func() {
-		r := bufio.NewReaderSize(in, 1<<16)
-		line, err := readLine(r, mostBytes)
-		for ; err == nil && ctx.Err() == nil; line, err = readLine(r, mostBytes) {
-			s.receive(ctx, line)
+		lines := bufio.NewScanner(in)
+		lines.Buffer(nil, mostBytes)
+		for ctx.Err() == nil && lines.Scan() {
+			s.receive(ctx, lines.Bytes())
 		}
 		s.calls.Wait()
-		s.end(err)
+		s.end(cmp.Or(lines.Err(), io.EOF))
 	}()
 	<-ctx.Done() // nothing stops a read
 	s.calls.Wait()
@@ -102,22 +103,6 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	return nil
-}
-
-// readLine reads the next line, without its end; of one that has more than most bytes, as many and one.
-func readLine(r *bufio.Reader, most int) (line []byte, err error) {
-	for {
-		part, err := r.ReadSlice('\n')
-		some := len(line)+len(part) > 0
-		line = append(line, bytes.TrimSuffix(part, []byte("\n"))...)
-		line = line[:min(len(line), most+1)]
-		if errors.Is(err, io.EOF) && some { // the last line need not end
-			return line, nil
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
 }
 
 // isID reports whether a value can be an id: a text or a whole number.
@@ -143,8 +128,8 @@ func (s *Server) receive(ctx context.Context, line []byte) {
 	_, isObject := m["params"].(map[string]any)
 	switch {
 	case len(bytes.TrimSpace(line)) == 0:
-	case len(line) > mostBytes || !utf8.Valid(line) || !json.Valid(line):
-		s.fail(nil, badJSON, fmt.Sprintf("expected JSON on one line, in UTF-8, of at most %d bytes", mostBytes))
+	case !utf8.Valid(line) || !json.Valid(line):
+		s.fail(nil, badJSON, "expected JSON on one line, in UTF-8")
 	case err != nil || asks && !isID(id) || m["jsonrpc"] != "2.0" || method == "":
 		s.fail(id, badMessage, "expected one message of JSON-RPC 2.0 with a method, and a text or whole number as id")
 	case m["params"] != nil && !isObject:
@@ -188,9 +173,6 @@ func (s *Server) answer(ctx context.Context, id any, method string, params any) 
 			s.fail(id, badParams, "no such tool, arguments that are no object, or a progressToken that is no id")
 			return
 		}
-		if args == nil {
-			args = map[string]any{}
-		}
 		s.begin(ctx, id, token, Call{Client: s.client, Tool: s.Tools[i], Arguments: args})
 	default:
 		s.fail(id, badMethod, fmt.Sprintf("there is no method %.100q", method))
@@ -202,16 +184,8 @@ func (s *Server) answer(ctx context.Context, id any, method string, params any) 
 func (s *Server) begin(ctx context.Context, id, token any, call Call) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.mu.Lock()
-	refused := s.running[id] != nil || len(s.running) >= mostCalls
-	if !refused {
-		s.running[id] = cancel
-	}
+	s.running[id] = cancel
 	s.mu.Unlock()
-	if refused {
-		cancel()
-		s.fail(id, badMessage, "a call under way has this id, or too many are under way")
-		return
-	}
 	n := 0
 	call.Progress = func(text string) {
 		s.mu.Lock()
