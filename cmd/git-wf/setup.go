@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -43,30 +44,31 @@ func (e *env) setUpVendor(c *cli.Context, store *gitstore.Store) error {
 	if err == nil {
 		err = e.printAs("setup", files, map[string]any{"Files": files, "How": how})
 	}
-	left := func(f vendor.Change) bool { return how == "check" && f.State != "present" || f.Failed }
-	does := slices.ContainsFunc(files, vendor.Change.Does)
-	agreed := !does || how != "" || c.Bool("yes") && e.caller().Kind != caller.Agent
+	if err != nil || how == "print" {
+		return err
+	}
+	failed := func(f vendor.Change) bool { return f.Failed || how == "check" && f.State != "present" }
+	does, left := slices.ContainsFunc(files, vendor.Change.Does), slices.ContainsFunc(files, failed)
+	switch {
+	case how == "check" && left:
+		return fault.Refused("git wf setup "+v.Name, "not all of it is there")
+	case how == "check":
+		return nil
+	case !does || c.Bool("yes") && e.caller().Kind != caller.Agent:
+	case !e.asks():
+		return fault.Waiting("git wf "+strings.Join(e.args, " ")+" --yes",
+			"nothing is written yet: nobody is here to be asked")
+	default:
+		yes, err := e.ask(c.Context, "Write this in "+plain.Line(dir)+"? [y/N] ")
+		if err != nil || !yes {
+			return cmp.Or(err, errWaiting)
+		}
+	}
+	err = vendor.Write(dir, files)
 	switch {
 	case err != nil:
 		return err
-	case !agreed && !e.asks():
-		return fault.Waiting("git wf "+strings.Join(e.args, " ")+" --yes",
-			"nothing is written yet: nobody is here to be asked")
-	case !agreed:
-		if agreed, err = e.ask(c.Context, "Write this in "+plain.Line(dir)+"? [y/N] "); err == nil && !agreed {
-			err = errWaiting
-		}
-	}
-	if err == nil && how == "" {
-		err = vendor.Write(dir, files)
-	}
-	switch {
-	case err != nil || how == "print":
-		return err
-	case how == "check" && slices.ContainsFunc(files, left):
-		return fault.Refused("git wf setup "+v.Name, "not all of it is there")
-	case how == "check":
-	case slices.ContainsFunc(files, left):
+	case left:
 		return fault.Refused("git wf setup "+v.Name+" --print shows what to add by hand", "not all is written")
 	case !does:
 		e.tell("nothing to do")

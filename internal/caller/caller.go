@@ -107,15 +107,15 @@ func (p Process) getenv(name string) string {
 
 // runs reports whether a process runs the program: by its own name, or as the script of an interpreter.
 func (p Process) runs(program string) bool {
-	isFile := func(arg string) bool { return !strings.HasPrefix(arg, "-") }
-	script := slices.IndexFunc(p.Args[min(1, len(p.Args)):], isFile)
-	switch {
-	case p.Name == program, len(p.Args) > 0 && base(p.Args[0]) == program:
-		return true
-	case script < 0 || !slices.Contains(interpreters, base(p.Args[0])):
-		return false
+	names := []string{p.Name}
+	if len(p.Args) > 0 {
+		names = append(names, base(p.Args[0]))
+		isFile := func(arg string) bool { return !strings.HasPrefix(arg, "-") }
+		if i := slices.IndexFunc(p.Args[1:], isFile); i >= 0 && slices.Contains(interpreters, names[1]) {
+			names = append(names, base(p.Args[1+i]))
+		}
 	}
-	return base(p.Args[script+1]) == program
+	return slices.Contains(names, program)
 }
 
 // base is the name of a program's file, without what says of which kind it is.

@@ -1,6 +1,7 @@
 package completion
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io"
@@ -39,9 +40,6 @@ type Entry struct {
 	Operands []Operand // the last one may repeat
 }
 
-// Leaf reports whether operands and not commands follow.
-func (c Entry) Leaf() bool { return len(c.Commands) == 0 }
-
 // Valued are the spellings of the flags that take a value.
 func (c Entry) Valued() []string {
 	var words []string
@@ -49,15 +47,6 @@ func (c Entry) Valued() []string {
 		if f.Value != "" {
 			words = append(words, f.Spellings()...)
 		}
-	}
-	return words
-}
-
-// Long are the long spellings of the flags.
-func (c Entry) Long() []string {
-	var words []string
-	for _, f := range c.Flags {
-		words = append(words, "--"+f.Name)
 	}
 	return words
 }
@@ -84,18 +73,14 @@ type Operand struct {
 	Repeats bool
 }
 
-// What completes a word. A script has one function for each.
-const (
-	wordTask    = "task"
-	wordPlan    = "plan"
-	wordFile    = "file"
-	wordRev     = "revision"
-	wordFlow    = "workflow"
-	wordNote    = "category" // of notes
-	wordVendor  = "vendor"
-	wordCommand = "command"
-	wordText    = "text" // nothing does
-)
+// operandKinds say what completes an operand, by the word that helps have for it. A script has one function for each.
+var operandKinds = map[string]string{
+	"TASK": "task", "PLAN": "plan", "PATH": "file", "FILE": "file", "DIR": "file", "COMMIT": "revision",
+	"WORKFLOW": "workflow", "VENDOR": "vendor", "CATEGORY": "category",
+}
+
+// valueKinds say what completes the value of a flag, by its name; nothing completes other flags' values.
+var valueKinds = map[string]string{"plan": "plan", "workflow": "workflow", "file": "file", "root": "file"}
 
 // Table lists git wf and its commands as a completion script sees them.
 func Table(app *cli.App) []Entry {
@@ -115,7 +100,7 @@ func entryOf(parent string, c *cli.Command) Entry {
 		Flags: flagsOf(append(c.Flags[:len(c.Flags):len(c.Flags)], cli.HelpFlag)),
 	}
 	if c.Name == "help" {
-		entry.Usage, entry.Operands = "list the commands, or explain one", []Operand{{wordCommand, 1, false}}
+		entry.Usage, entry.Operands = "list the commands, or explain one", []Operand{{"command", 1, false}}
 		return entry
 	}
 	for _, sub := range c.Subcommands {
@@ -152,7 +137,7 @@ func flagsOf(flags []cli.Flag) []Flag {
 			}
 		}
 		if described.TakesValue() {
-			flag.Value = flagValue(flag.Name)
+			flag.Value = cmp.Or(valueKinds[flag.Name], "text")
 		}
 		if s, ok := f.(cli.DocGenerationSliceFlag); ok {
 			flag.Repeats = s.IsSliceFlag()
@@ -160,19 +145,6 @@ func flagsOf(flags []cli.Flag) []Flag {
 		all = append(all, flag)
 	}
 	return all
-}
-
-// flagValue is what completes the value of the flag of this name, in every command that has it.
-func flagValue(name string) string {
-	switch name {
-	case "plan":
-		return wordPlan
-	case "workflow":
-		return wordFlow
-	case "file", "root":
-		return wordFile
-	}
-	return wordText
 }
 
 // withValue is a pattern of bash that matches the flags whose value is of this kind, in any command.
@@ -199,26 +171,9 @@ func Operands(usage string) []Operand {
 			continue
 		}
 		name, repeats := strings.CutSuffix(strings.Trim(word, "[]"), "...")
-		kind := ""
-		switch name {
-		case "TASK":
-			kind = wordTask
-		case "PLAN":
-			kind = wordPlan
-		case "PATH", "FILE", "DIR":
-			kind = wordFile
-		case "COMMIT":
-			kind = wordRev
-		case "WORKFLOW":
-			kind = wordFlow
-		case "VENDOR":
-			kind = wordVendor
-		case "CATEGORY":
-			kind = wordNote
-		default:
-			continue
+		if kind := operandKinds[name]; kind != "" {
+			all = append(all, Operand{kind, len(all) + 1, repeats})
 		}
-		all = append(all, Operand{kind, len(all) + 1, repeats})
 	}
 	return all
 }

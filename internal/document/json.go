@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,13 +93,6 @@ func (s *scanner) mend(p Problem, at int, subject string) {
 	s.Mend(&Fault{p, subject, s.line, at, s.begun})
 }
 
-// relaxed tells of something that Comments takes.
-func (s *scanner) relaxed(at int) {
-	if s.Mend != nil {
-		s.mend(Comment, at, "")
-	}
-}
-
 func (s *scanner) rest() string {
 	const most = 20
 	return strings.ToValidUTF8(s.src[s.pos:min(s.pos+most, len(s.src))], "")
@@ -141,7 +135,9 @@ func (s *scanner) comment() bool {
 	default:
 		return false
 	}
-	s.relaxed(s.pos)
+	if s.Mend != nil {
+		s.mend(Comment, s.pos, "")
+	}
 	s.line += strings.Count(rest[:end], "\n")
 	s.pos += end
 	return true
@@ -220,7 +216,9 @@ func (s *scanner) comma(end byte) byte {
 	s.pos++
 	c := s.peek()
 	if c == end && s.Comments {
-		s.relaxed(at)
+		if s.Mend != nil {
+			s.mend(Comment, at, "")
+		}
 	} else if c == '}' && c == end {
 		s.fail(NoName, s.pos, s.rest())
 	} else if c == end {
@@ -371,32 +369,7 @@ func (s *scanner) number(n *Node) {
 
 // isNumber reports whether text has the grammar of RFC 8259: no leading zero or plus, digits around the point.
 func isNumber(text string) bool {
-	s := strings.TrimPrefix(text, "-")
-	whole := digits(s)
-	if whole == 0 || whole > 1 && s[0] == '0' {
-		return false
-	}
-	s = s[whole:]
-	if rest, ok := strings.CutPrefix(s, "."); ok {
-		n := digits(rest)
-		if n == 0 {
-			return false
-		}
-		s = rest[n:]
-	}
-	if s != "" && (s[0] == 'e' || s[0] == 'E') {
-		s = s[1:]
-		if s != "" && (s[0] == '+' || s[0] == '-') {
-			s = s[1:]
-		}
-		n := digits(s)
-		return n > 0 && n == len(s)
-	}
-	return s == ""
-}
-
-func digits(s string) int {
-	return len(s) - len(strings.TrimLeft(s, "0123456789"))
+	return strings.Trim(text, "+-.0123456789eE") == "" && json.Valid([]byte(text))
 }
 
 func (s *scanner) word(n *Node) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"gitwf/internal/pattern"
 )
 
 // Check returns an error that says what is wrong with a pattern, or nil.
@@ -25,21 +27,20 @@ func Match(pattern, path string) bool {
 	return doublestar.MatchUnvalidated(literalBraces(pattern), path)
 }
 
+// braces are those of a pattern, and whatever a backslash makes literal.
+var braces = pattern.Compile(`\\(?s:.)|[{}]`)
+
 // literalBraces escapes each brace that is not escaped yet.
-func literalBraces(pattern string) string {
-	if !strings.ContainsAny(pattern, "{}") {
-		return pattern
+func literalBraces(p string) string {
+	if !strings.ContainsAny(p, "{}") {
+		return p
 	}
-	var b strings.Builder
-	escaped := false
-	for i := range len(pattern) {
-		if c := pattern[i]; !escaped && (c == '{' || c == '}') {
-			b.WriteByte('\\')
+	return braces.Get().ReplaceAllStringFunc(p, func(part string) string {
+		if part[0] == '\\' {
+			return part
 		}
-		escaped = !escaped && pattern[i] == '\\'
-		b.WriteByte(pattern[i])
-	}
-	return b.String()
+		return `\` + part
+	})
 }
 
 // Overlap reports whether there may be a path that two patterns cover, each with all that is below what it matches. In

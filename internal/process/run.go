@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"time"
 )
@@ -116,10 +115,12 @@ func (c Command) start() (*running, error) {
 	if cmd.Env == nil {
 		cmd.Env = []string{} // nil would mean our own environment, with every GIT_* variable
 	}
-	in, err := c.feed(cmd)
-	if err != nil {
-		out.Close()
-		return nil, err
+	var in *os.File // the write end of its input
+	if c.Stdin != "" {
+		if cmd.Stdin, in, err = os.Pipe(); err != nil {
+			out.Close()
+			return nil, err
+		}
 	}
 	g, err := startGroup(cmd)
 	if in != nil {
@@ -152,19 +153,6 @@ func (c Command) start() (*running, error) {
 		}()
 	}
 	return r, nil
-}
-
-// feed connects a pipe to the command's standard input, if it has any, and returns the write end.
-func (c Command) feed(cmd *exec.Cmd) (*os.File, error) {
-	if c.Stdin == "" {
-		return nil, nil
-	}
-	in, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdin = in
-	return w, nil
 }
 
 // wait returns when the main process has ended or there is a reason to stop it.

@@ -97,13 +97,10 @@ func (m *Meter) draw(text string, now time.Time) {
 		return
 	}
 	m.drawn = now
-	columns, _ := m.size()
-	if columns <= 0 {
-		columns = 80
-	}
-	text = terminal.Fit(text, columns-1)
+	columns, _ := NewBlock(m.out, m.size).Size()
+	text = terminal.Fit(text, columns)
 	width := terminal.Cells(text)
-	fmt.Fprint(m.out, "\r"+text+strings.Repeat(" ", max(min(m.width, columns-1)-width, 0)))
+	fmt.Fprint(m.out, "\r"+text+strings.Repeat(" ", max(min(m.width, columns)-width, 0)))
 	m.width = width
 }
 
@@ -112,8 +109,7 @@ func (m *Meter) End() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.width > 0 {
-		columns, _ := m.size()
-		fmt.Fprint(m.out, "\r"+strings.Repeat(" ", min(m.width, max(columns-1, m.width)))+"\r")
+		fmt.Fprint(m.out, "\r"+strings.Repeat(" ", m.width)+"\r")
 	}
 	m.what, m.width = "", 0
 }

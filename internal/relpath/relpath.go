@@ -3,7 +3,6 @@ package relpath
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -104,7 +103,7 @@ func checkPatternComponent(c string) string {
 	switch {
 	case strings.Contains(c, "**"):
 		return "must have ** alone between slashes"
-	case !balanced(c):
+	case !balanced.Get().MatchString(c):
 		return "must close each [ with a ]"
 	}
 	// The wild cards count as letters; and as nothing where the rest would be a name of git's: .gi[t] is refused. The
@@ -123,21 +122,8 @@ func checkPatternComponent(c string) string {
 	return checkName(wild('x'))
 }
 
-// balanced reports whether every [ opens a class that a ] closes and that is not empty.
-func balanced(c string) bool {
-	open := -1
-	for i, r := range c {
-		switch {
-		case r == '[' && open < 0:
-			open = i
-		case r == ']' && open >= 0 && i > open+1:
-			open = -1
-		case r == ']':
-			return false
-		}
-	}
-	return open < 0
-}
+// balanced are names in which every [ opens a class that a ] closes and that is not empty.
+var balanced = pattern.Compile(`^(?:[^\[\]]|\[[^\]]+\])*$`)
 
 func checkName(c string) string {
 	switch {
@@ -157,19 +143,11 @@ func checkName(c string) string {
 	return ""
 }
 
-var deviceNames = []string{"con", "prn", "aux", "nul", "conin$", "conout$"}
+var deviceNames = pattern.Compile(`^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *$`)
 
 func isDevice(c string) bool {
 	base, _, _ := strings.Cut(strings.ToLower(c), ".")
-	base = strings.TrimRight(base, " ")
-	if slices.Contains(deviceNames, base) {
-		return true
-	}
-	port, ok := strings.CutPrefix(base, "com")
-	if !ok {
-		port, ok = strings.CutPrefix(base, "lpt")
-	}
-	return ok && utf8.RuneCountInString(port) == 1 && strings.ContainsAny(port, "0123456789¹²³")
+	return deviceNames.Get().MatchString(base)
 }
 
 // shortGit matches the 8.3 names under which NTFS may know .git and .gitmodules: GIT~1, GITMOD~1, GI7EBA~1.
@@ -196,10 +174,5 @@ func gitReads(c string) bool {
 }
 
 func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }

@@ -108,22 +108,14 @@ func sameButTexts(key string, was, is any) bool {
 	switch was := was.(type) {
 	case map[string]any:
 		is, ok := is.(map[string]any)
-		return ok && maps.EqualFunc(was, is, func(any, any) bool {
-			return true
-		}) && !slices.ContainsFunc(slices.Collect(maps.Keys(was)), func(k string) bool {
-			return !sameButTexts(k, was[k], is[k])
-		})
+		same := ok && maps.EqualFunc(was, is, func(any, any) bool { return true }) // keys
+		for k := range was {
+			same = same && sameButTexts(k, was[k], is[k])
+		}
+		return same
 	case []any:
 		is, ok := is.([]any)
-		if !ok || len(was) != len(is) {
-			return false
-		}
-		for i := range was {
-			if !sameButTexts(key, was[i], is[i]) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(was, is, func(a, b any) bool { return sameButTexts(key, a, b) })
 	case string:
 		is, ok := is.(string)
 		return ok && (was == is || slices.Contains(textFields, key) && onlyMasked(was, is))

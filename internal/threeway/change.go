@@ -2,6 +2,7 @@ package threeway
 
 import (
 	"context"
+	"strings"
 
 	"gitwf/internal/plan"
 )
@@ -36,7 +37,7 @@ func cut(ctx context.Context, o Objects, path string, before, after plan.OID, de
 		if !a.file.same(b.file) {
 			left, right = with(left, name, a.file), with(right, name, b.file)
 		}
-		oldDir, newDir, err := cut(ctx, o, join(path, name), a.dir, b.dir, depth+1)
+		oldDir, newDir, err := cut(ctx, o, strings.TrimPrefix(path+"/"+name, "/"), a.dir, b.dir, depth+1)
 		if err != nil {
 			return "", "", err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gitwf/internal/plan"
 )
@@ -80,7 +81,8 @@ func (m *merging) dir(ctx context.Context, path string, base, ours, theirs plan.
 	}
 	var merged []Entry
 	for _, name := range names(sides[:]...) {
-		e, err := m.node(ctx, join(path, name), sides[0][name], sides[1][name], sides[2][name], depth)
+		below := strings.TrimPrefix(path+"/"+name, "/")
+		e, err := m.node(ctx, below, sides[0][name], sides[1][name], sides[2][name], depth)
 		if err != nil {
 			return "", err
 		}
@@ -89,10 +91,7 @@ func (m *merging) dir(ctx context.Context, path string, base, ours, theirs plan.
 			merged = append(merged, e)
 		}
 	}
-	if len(merged) == 0 {
-		return "", nil
-	}
-	return m.WriteTree(merged)
+	return write(m, merged)
 }
 
 // node merges what the three sides have under one name. A file and the files of a directory of that name are different

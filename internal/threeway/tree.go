@@ -3,6 +3,7 @@ package threeway
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"gitwf/internal/plan"
@@ -74,19 +75,10 @@ func read(ctx context.Context, o Objects, dir plan.OID) (map[string]node, error)
 func names(dirs ...map[string]node) []string {
 	var all []string
 	for _, d := range dirs {
-		for name := range d {
-			all = append(all, name)
-		}
+		all = slices.AppendSeq(all, maps.Keys(d))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-func join(dir, name string) string {
-	if dir == "" {
-		return name
-	}
-	return dir + "/" + name
 }
 
 func tooDeep(path string) error {

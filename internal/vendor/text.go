@@ -69,11 +69,8 @@ var tables = pattern.Compile(`(?m)^[ \t]*\[?[ \t]*["']?mcp_servers["']?[ \t]*(=|
 // addBlock puts a marked block at the end. By the line ends around it takeBlock knows how the text ended before.
 func (p piece) addBlock(text string, exists bool) (string, error) {
 	eol, toml := lineEnd(text), path.Ext(p.name) == ".toml"
-	switch {
-	case toml && tables.Get().MatchString(text):
+	if toml && tables.Get().MatchString(text) {
 		return text, errors.New("mcp_servers has git-wf already, or can't get it in a table of its own")
-	case toml && (strings.Count(text, `"""`)%2 > 0 || strings.Count(text, "'''")%2 > 0):
-		return text, errors.New("a string of several lines does not end")
 	}
 	lines := p.comment("git wf: begin") + "\n" + p.text + p.comment("git wf: end")
 	block := strings.ReplaceAll(lines, "\n", eol)
@@ -116,10 +113,7 @@ func lineEnd(text string) string {
 // sameMarks reports whether two texts differ only in the order and the layout of what they say: what is ours may have
 // been moved.
 func sameMarks(a, b string) bool {
-	marks := func(s string) []string {
-		all := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\r\n,{}[]", r) })
-		slices.Sort(all)
-		return all
-	}
+	layout := func(r rune) bool { return strings.ContainsRune(" \t\r\n,{}[]", r) }
+	marks := func(s string) []string { return slices.Sorted(strings.FieldsFuncSeq(s, layout)) }
 	return slices.Equal(marks(a), marks(b))
 }

@@ -24,6 +24,8 @@ type Vendor struct {
 	Needs []string // what its user has left to do, in sentences
 	User  []string // the same, for the user's files
 	Files []File
+
+	others []Vendor
 }
 
 // A File is one that its program reads.
@@ -46,14 +48,13 @@ func load() ([]Vendor, error) {
 // Named is the vendor of a name.
 func Named(name string) (Vendor, error) {
 	all, err := load()
-	i := slices.IndexFunc(all, func(v Vendor) bool { return v.Name == name })
-	if err == nil && i < 0 {
-		err = fault.Usage("git wf setup --help", "no vendor is called %s", plain.Quote(name))
+	for _, v := range all {
+		if v.Name == name {
+			v.others = all
+			return v, err
+		}
 	}
-	if err != nil {
-		return Vendor{}, err
-	}
-	return all[i], nil
+	return Vendor{}, cmp.Or(err, fault.Usage("git wf setup --help", "no vendor is called %s", plain.Quote(name)))
 }
 
 // Dir is the directory of the user's files.
@@ -80,26 +81,20 @@ func (c Change) Does() bool { return c.Before != c.After || c.Gone }
 
 // Lines are those that go, each after a minus, and those that come, after a plus.
 func (c Change) Lines() (lines []string) {
-	before, after := strings.Split(c.Before, "\n"), strings.Split(c.After, "\n")
-	only := func(mark string, all, others []string) {
-		for _, line := range all {
-			if line != "" && !slices.Contains(others, line) {
+	texts := [][]string{strings.Split(c.Before, "\n"), strings.Split(c.After, "\n")}
+	for i, mark := range []string{"-", "+"} {
+		for _, line := range texts[i] {
+			if line != "" && !slices.Contains(texts[1-i], line) {
 				lines = append(lines, mark+strings.TrimRight(line, "\r"))
 			}
 		}
 	}
-	only("-", before, after)
-	only("+", after, before)
 	return lines
 }
 
 // Plan says what setting up, or taking away, changes below a directory: the worktree or, for the user's files, the
 // vendor's. A link that leads out of it is not followed.
 func (v Vendor) Plan(dir string, user, remove bool) (changes []Change, err error) {
-	all, err := load()
-	if err != nil {
-		return nil, err
-	}
 	root, err := os.OpenRoot(dir)
 	switch {
 	case err == nil:
@@ -126,7 +121,7 @@ func (v Vendor) Plan(dir string, user, remove bool) (changes []Change, err error
 			return nil, err
 		}
 		c.fill(root, piece{path.Base(c.Path), string(text)}, f.As, remove)
-		if other := v.sharer(all, root, c.Path); remove && c.Does() && other != "" && !user {
+		if other := v.sharer(root, c.Path); remove && c.Does() && other != "" && !user {
 			c = Change{Path: c.Path, State: "kept", Why: other + " reads it, too"}
 		}
 		changes = append(changes, c)
@@ -180,14 +175,14 @@ func read(root *os.Root, name string) (text string, exists bool, err error) {
 }
 
 // sharer is another vendor that reads a file and is set up, as its hooks tell; "" if there is none.
-func (v Vendor) sharer(all []Vendor, root *os.Root, name string) string {
-	for _, o := range all {
-		reads, set := false, false
-		for _, f := range o.Files {
+func (v Vendor) sharer(root *os.Root, name string) string {
+	for _, o := range v.others {
+		reads := func(f File) bool { return f.Path == name }
+		hooked := func(f File) bool {
 			text, _, _ := read(root, "./"+f.Path) // a file that can't be read tells nothing
-			reads, set = reads || f.Path == name, set || strings.Contains(text, "--vendor "+o.Name)
+			return strings.Contains(text, "--vendor "+o.Name)
 		}
-		if o.Name != v.Name && reads && set {
+		if o.Name != v.Name && slices.ContainsFunc(o.Files, reads) && slices.ContainsFunc(o.Files, hooked) {
 			return o.Name
 		}
 	}

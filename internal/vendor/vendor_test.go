@@ -232,7 +232,6 @@ func TestAdd(t *testing.T) {
 		{"codex .codex/config.toml", "mcp_servers = {}\n", "mcp_servers"},
 		{"codex .codex/config.toml", "[ mcp_servers . \"git-wf\" ]\n", "mcp_servers"},
 		{"codex .codex/config.toml", "[mcp_servers.git-wf-dev]\n", "mcp_servers"}, // a name too many is refused, too
-		{"codex .codex/config.toml", "x = \"\"\"\n", "does not end"},
 		{"claude .claude/settings.json", `{"permissions": {"deny": {}}}`, "add by hand"},
 		{"claude .claude/settings.json", `{"permissions": {"deny": {"a": 1}}}`, "add by hand"},
 		{"claude .claude/settings.json", `{"hooks": {"Stop": "x"}}`, "add by hand"},
