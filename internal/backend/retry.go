@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"gitwf/internal/pattern"
 	"gitwf/internal/process"
 	"gitwf/internal/secret"
 )
@@ -179,7 +179,7 @@ func (a *asker) Ask(ctx context.Context, r Request) (Reply, error) {
 
 // once tries to continue the session, and starts anew if it is gone: a prompt is complete by itself.
 func (a *asker) once(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
-	if r.Session != "" && !validSession.MatchString(r.Session) {
+	if r.Session != "" && !validSession.Get().MatchString(r.Session) {
 		return Reply{}, &Error{Reason: Failed, Message: "the session to go on from has an impossible name"}
 	}
 	reply, err := a.try.ask(ctx, r, deadline)
@@ -242,7 +242,7 @@ func (a *asker) finish(err error) error {
 }
 
 // validSession matches a session's name, which comes from a record, if it can be an argument of a program.
-var validSession = regexp.MustCompile(`^\w[\w-]{0,199}$`)
+var validSession = pattern.Compile(`^\w[\w-]{0,199}$`)
 
 // retryAfter reads that header, in seconds or as a date, and OpenAI's in milliseconds; zero if there is none.
 func retryAfter(h http.Header, now time.Time) time.Duration {

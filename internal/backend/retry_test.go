@@ -63,7 +63,7 @@ func TestValidSession(t *testing.T) {
 		"*":                      false,
 		strings.Repeat("a", 201): false,
 	} {
-		if validSession.MatchString(s) != want {
+		if validSession.Get().MatchString(s) != want {
 			t.Errorf("%q: got %t", s, !want)
 		}
 	}
