@@ -21,7 +21,7 @@ import (
 type planPage struct {
 	page
 	Tip       plan.OID
-	Seen      *readmodel.Plan // of a past moment, what its state alone says
+	Seen      *readmodel.Plan
 	TopTask   string
 	Rows      []*row
 	Many      bool // the list is so long that the browser should not lay out what is out of sight
@@ -120,18 +120,15 @@ func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
 
 // planView gathers what the plan's page shows of a state.
 func (s *Server) planView(r *http.Request) (*planPage, error) {
-	snap, state, at, err := s.askedAt(r)
+	snap, _, err := s.asked(r)
 	if err != nil {
 		return nil, err
 	}
 	p := &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, TopTask: snap.Plan.TopTask}
-	if p.Past = at; at != nil {
-		p.Seen = readmodel.Of(state, nil)
-	} else if p.Seen, err = s.Read(r.Context(), snap); err != nil {
+	if p.Seen, err = s.Read(r.Context(), snap); err != nil {
 		return nil, err
-	} else {
-		state = p.Seen.State
 	}
+	state := p.Seen.State
 	weights, err := s.Weights()
 	if err != nil {
 		return nil, err
@@ -162,9 +159,6 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 		if p.Moves, err = export.Moves(r.Context(), s.Store, snap, mostMoves); err != nil {
 			return nil, err
 		}
-	}
-	if at != nil {
-		return p, nil
 	}
 	p.Waits, p.Ran, p.Running = todos(p.Seen), s.ranOf(snap.ID), s.running(p.Seen)
 	p.Recent, err = s.recent(r, snap, state)
@@ -326,7 +320,7 @@ func liveTasks(lang string, p *readmodel.Plan) map[plan.TaskID]liveTask {
 	return all
 }
 
-// planLive is the plan's state for the page's script; ?at=COMMIT as it was.
+// planLive is the plan's state for the page's script.
 func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.planView(r)
 	if err != nil {
