@@ -15,8 +15,6 @@ let drawnAt = 1; // the scale at which it was last drawn sharp
 const foldedAtFirst = () => document.getElementById("tree").dataset.fold.split(",").filter(Boolean);
 let folded = new Set(foldedAtFirst());
 let withChecks = false;
-let withCritical = false;
-let critical = [];
 let chosen = "";
 let filterNow = null;
 let nodes = new Map(); // by task: the group, its box's place
@@ -288,12 +286,11 @@ function toggleFold(id) {
 
 // paint gives the boxes the statuses that are known now.
 function paint() {
-  const path = new Set(withCritical ? critical : []);
   for (const [id, node] of nodes) {
     const task = tasks.get(id);
     const name = task ? task.c : "pending";
     const hidden = filterNow && !filterNow.all && !matches(id, name);
-    const classes = `${node.kind} ${name}${path.has(id) ? " critical" : ""}${hidden ? " faint" : ""}${id === chosen ? " chosen" : ""}`;
+    const classes = `${node.kind} ${name}${hidden ? " faint" : ""}${id === chosen ? " chosen" : ""}`;
     if (classes !== node.was) {
       node.was = classes;
       node.group.setAttribute("class", classes);
@@ -306,17 +303,6 @@ function paint() {
       if (title && task) {
         title.textContent = `${id}: ${titleOf(id)} (${task.s})${task.n ? ", " + task.n : ""}`;
       }
-    }
-  }
-  const before = new Map();
-  if (withCritical) {
-    critical.forEach((id, i) => before.set(id, critical[i - 1]));
-  }
-  for (const edge of edges) {
-    if (edge.kind === "DEPENDS_ON") {
-      const on = before.get(edge.from) === edge.to && edge.to !== undefined;
-      edge.path.classList.toggle("critical", on);
-      edge.path.setAttribute("marker-end", on ? "url(#wf-critical)" : "url(#wf-needs)");
     }
   }
 }
@@ -495,11 +481,6 @@ document.querySelector(".tools").addEventListener("click", (event) => {
       button.setAttribute("aria-pressed", String(withChecks));
       draw();
       break;
-    case "critical":
-      withCritical = !withCritical;
-      button.setAttribute("aria-pressed", String(withCritical));
-      paint();
-      break;
   }
 });
 
@@ -507,8 +488,7 @@ bus.addEventListener("filter", (event) => {
   filterNow = event.detail;
   paint();
 });
-bus.addEventListener("state", (event) => {
-  critical = event.detail.critical || [];
+bus.addEventListener("state", () => {
   paint();
   mark();
 });
@@ -535,8 +515,7 @@ requestAnimationFrame(() => setTimeout(async () => {
   const reply = await fetch(`${plan}/live`);
   if (reply.ok) {
     const live = await reply.json();
-    critical = live.critical || [];
-    apply(live.tasks, live.critical);
+    apply(live.tasks);
   }
   await draw();
   document.body.dataset.drawn = "yes";
