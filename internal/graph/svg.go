@@ -2,7 +2,6 @@ package graph
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"html"
@@ -166,7 +165,6 @@ func (p *svgPrinter) badge(c Class, x, y float64) {
 
 // edges draws the edges. DECOMPOSE is a box around another and needs no line.
 func (p *svgPrinter) edges() {
-	all := p.obstacles()
 	for _, e := range p.g.Edges {
 		from, to := p.l.Boxes[e.From], p.l.Boxes[e.To]
 		switch e.Kind {
@@ -175,11 +173,8 @@ func (p *svgPrinter) edges() {
 			p.edge("edge reviews", "", e, fmt.Sprintf("M%.1f %.1fH%.1fV%.1f", from.X, y, from.X-7, to.Y+to.Height))
 		case DependsOn:
 			begin, target := Point{to.X + to.Width, to.Y + to.Height/2}, Point{from.X, from.Y + from.Height/2}
-			between := p.l.Bends[[2]plan.TaskID{e.To, e.From}]
-			if len(between) == 0 {
-				between = detour(begin, target, e, all)
-			}
-			p.edge("edge", ` marker-end="url(#wf-needs)"`, e, curve(slices.Concat([]Point{begin}, between, []Point{target})))
+			way := slices.Concat([]Point{begin}, p.l.Bends[[2]plan.TaskID{e.To, e.From}], []Point{target})
+			p.edge("edge", ` marker-end="url(#wf-needs)"`, e, curve(way))
 		}
 	}
 }
@@ -226,69 +221,3 @@ func (p *svgPrinter) legend(x, y float64) {
 
 // xmlText escapes a text for the content of an element or for an attribute in double quotes.
 func xmlText(s string) string { return html.EscapeString(clean(s)) }
-
-// An edge between goals goes straight from box to box, and may run behind an unrelated task, as if it began there. Such
-// an edge is led below those tasks, where the picture is empty.
-
-const (
-	aside     = 9.0       // between a box and an edge that passes it; less than padding and gap
-	ahead     = 14.0      // how far before a box the edge turns aside
-	mostTries = 2_000_000 // edges times boxes; with more, a picture is too crowded for this to help
-)
-
-// obstacle is a task that an edge must not run behind, with what hangs below it.
-type obstacle struct {
-	id  plan.TaskID
-	box Box
-}
-
-func (p *svgPrinter) obstacles() []obstacle {
-	if len(p.g.Edges)*len(p.g.Nodes) > mostTries {
-		return nil
-	}
-	var all []obstacle
-	for _, n := range p.g.Nodes {
-		b, placed := p.l.Boxes[n.ID]
-		if !placed || len(p.t.children[n.ID]) > 0 {
-			continue
-		}
-		for _, c := range p.t.checks[n.ID] {
-			if below := p.l.Boxes[c]; below.Y+below.Height > b.Y+b.Height {
-				b.Height = below.Y + below.Height - b.Y
-			}
-		}
-		all = append(all, obstacle{n.ID, b})
-	}
-	return all
-}
-
-// detour are the points between the ends of an edge that lead it past what it would run behind; none if it is free.
-func detour(from, to Point, e Edge, all []obstacle) []Point {
-	var hit []Box
-	for _, o := range all {
-		if o.id != e.From && o.id != e.To && runsBehind(from, to, o.box) {
-			hit = append(hit, o.box)
-		}
-	}
-	if len(hit) == 0 {
-		return nil
-	}
-	slices.SortFunc(hit, func(a, b Box) int { return cmp.Compare(a.X, b.X) })
-	first, last, low := hit[0], hit[len(hit)-1], 0.0
-	for _, b := range hit {
-		low = max(low, b.Y+b.Height)
-	}
-	return []Point{{max(first.X-ahead, from[0]), low + aside}, {min(last.X+last.Width+ahead, to[0]), low + aside}}
-}
-
-// runsBehind reports whether the line from one point to another further right is behind a box somewhere.
-func runsBehind(from, to Point, b Box) bool {
-	if to[0] <= from[0] || b.X+b.Width <= from[0] || b.X >= to[0] {
-		return false
-	}
-	at := func(x float64) float64 {
-		return from[1] + (to[1]-from[1])*(min(max(x, from[0]), to[0])-from[0])/(to[0]-from[0])
-	}
-	left, right := at(b.X), at(b.X+b.Width)
-	return max(left, right) > b.Y && min(left, right) < b.Y+b.Height
-}
