@@ -32,7 +32,6 @@ type planPage struct {
 	Documents bool        // some of it is exported
 	Open      int         // approved changes that did not land yet
 	Running   []running
-	Recent    []recentEvent
 	Classes   []tally
 	Fold      string        // goals that the picture begins with folded, as in its address
 	Judged    bool          // something of it is judged,
@@ -86,23 +85,11 @@ func todos(p *readmodel.Plan) (all []todo) {
 	return all
 }
 
-// recentEvent is the newest event of a task that something happened to lately.
-type recentEvent struct {
-	Task   plan.TaskID
-	Title  string
-	Status plan.Status
-	What   string
-	Time   time.Time
-	URL    string
-}
-
 // How much of a large plan is shown at first.
 const (
-	manyTasks   = 150 // from so many, only goals that somebody works in are unfolded
-	mostRecent  = 6
-	mostScanned = 100 // events, to find so many tasks
-	mostNotes   = 200
-	mostMoves   = 100
+	manyTasks = 150 // from so many, only goals that somebody works in are unfolded
+	mostNotes = 200
+	mostMoves = 100
 )
 
 func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
@@ -148,8 +135,7 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 		}
 	}
 	p.Waits, p.Ran, p.Running = todos(p.Seen), s.ranOf(snap.ID), s.running(p.Seen)
-	p.Recent, err = s.recent(r, snap, state)
-	return p, err
+	return p, nil
 }
 
 func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) page {
@@ -231,24 +217,6 @@ func foldedAtFirst(s *plan.State, many bool) (folded []string) {
 	return folded
 }
 
-// recent lists the tasks that something happened to lately, newest first.
-func (s *Server) recent(r *http.Request, snap *gitstore.Snapshot, state *plan.State) (all []recentEvent, err error) {
-	seen, scanned := map[plan.TaskID]bool{}, 0
-	err = s.Store.LogFrom(r.Context(), snap.ID, snap.Commit, func(e gitstore.LogEntry) bool {
-		scanned++
-		id := taskOf(e.Trailers["Wf-Task"])
-		t := state.Subject(id)
-		if t != nil && !seen[t.TaskID] {
-			seen[t.TaskID] = true
-			all = append(all, recentEvent{Task: t.TaskID, Title: plain.Line(t.Title), Status: t.Status,
-				What: plain.Line(strings.TrimPrefix(e.Subject, string(id)+": ")), Time: e.Time,
-				URL: planURL(snap.ID, "task", string(t.TaskID))})
-		}
-		return len(all) < mostRecent && scanned < mostScanned
-	})
-	return all, err
-}
-
 // running lists the current work with the end of its log, in plan order, and the claims that nobody keeps.
 func (s *Server) running(p *readmodel.Plan) (all []running) {
 	for _, task := range p.State.Plan.Tasks {
@@ -314,7 +282,7 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(languageOf(r), p.Seen),
 		Sections: map[string]string{}}
 	p.Here = planURL(p.Plan)
-	for _, name := range []string{"summary", "waits", "running", "recent", "checklist", "decisions", "noted",
+	for _, name := range []string{"summary", "waits", "running", "checklist", "decisions", "noted",
 		"acts", "run"} {
 		var out buffer
 		if err := s.pages[languageOf(r)].ExecuteTemplate(&out, "plan-"+name, p); err != nil {
