@@ -147,10 +147,6 @@ const maxPlanFile = plandoc.MaxFileBytes + 1
 func draft(name string, data []byte, floors policy.Floors) (engine.Draft, error) {
 	name = fileWord(name)
 	p, err := plandoc.ParseValid(name, data, floors)
-	var wrong plan.Findings
-	if errors.As(err, &wrong) {
-		err = append(wrong, plandoc.ReviewFindings(name, data)...)
-	}
 	if err != nil {
 		return engine.Draft{}, err
 	}
