@@ -16,15 +16,7 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 	if err != nil {
 		return err
 	}
-	o := graph.Options{Checks: c.Bool("checks")}
-	if c.Bool("critical-path") {
-		weights, err := e.weights(store)
-		if err != nil {
-			return err
-		}
-		o.CriticalPath = weights.Days
-	}
-	return e.writeGraph(c, graph.FromState(s, o))
+	return e.writeGraph(c, graph.FromState(s, graph.Options{Checks: c.Bool("checks")}))
 }
 
 // writeGraph prints the graph in the format asked for.

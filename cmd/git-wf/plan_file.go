@@ -147,10 +147,6 @@ const maxPlanFile = plandoc.MaxFileBytes + 1
 func draft(name string, data []byte, floors policy.Floors) (engine.Draft, error) {
 	name = fileWord(name)
 	p, err := plandoc.ParseValid(name, data, floors)
-	var wrong plan.Findings
-	if errors.As(err, &wrong) {
-		err = append(wrong, plandoc.ReviewFindings(name, data)...)
-	}
 	if err != nil {
 		return engine.Draft{}, err
 	}
@@ -219,9 +215,6 @@ func (e *env) recordPlan(c *cli.Context, eng *engine.Engine, d engine.Draft,
 func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
 	if err := lacksNoPath(c.Context, eng, d); err != nil {
 		return err
-	}
-	for _, f := range plandoc.Locate(d.Name, d.Data, plandoc.OverlappingChanges(d.Plan)) {
-		fmt.Fprintln(e.stderr, "warning: "+f.Error())
 	}
 	for _, text := range eng.Crowded(d.Plan) {
 		fmt.Fprintln(e.stderr, "warning: "+text)

@@ -162,14 +162,13 @@ func (p *placer) component(parts []*part, d digraph, members []int) (*part, erro
 	}
 	own, order := newDigraph(len(members), edges).acyclic()
 	rank := own.ranks(order)
-	tight := own.tight(order, rank)
-	cost := own.cost(tight)
+	cost := own.cost(rank)
 	if p.spent+cost > quick {
 		columns(b, rank)
 		return b, nil
 	}
 	p.spent += cost
-	l := layering{edges: own.edges(), rank: tight, sweeps: 4}
+	l := layering{edges: own.edges(), rank: rank, sweeps: 4}
 	if p.spent <= thorough {
 		l.sweeps = 24
 	}

@@ -97,28 +97,6 @@ func (d digraph) ranks(order []int) []int {
 	return rank
 }
 
-// tight moves nodes to later layers where that makes edges shorter: those that more edges leave than reach.
-func (d digraph) tight(order, rank []int) []int {
-	rank = slices.Clone(rank)
-	into := make([]int, d.n)
-	for _, out := range d.out {
-		for _, w := range out {
-			into[w]++
-		}
-	}
-	for _, v := range slices.Backward(order) {
-		if len(d.out[v]) <= into[v] {
-			continue
-		}
-		nearest := rank[d.out[v][0]]
-		for _, w := range d.out[v] {
-			nearest = min(nearest, rank[w])
-		}
-		rank[v] = nearest - 1
-	}
-	return rank
-}
-
 // cost counts the boxes, and the passes of edges through layers.
 func (d digraph) cost(rank []int) int {
 	n := d.n

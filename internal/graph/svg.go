@@ -2,7 +2,6 @@ package graph
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"fmt"
 	"html"
@@ -50,13 +49,9 @@ func (p *svgPrinter) picture() {
 		`width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n", width, height, width, height)
 	p.printf("<title id=\"wf-title\">%s</title>\n", xmlText(string(p.g.PlanID)+": "+p.g.Title))
 	p.style()
-	for _, m := range []struct{ name, path string }{
-		{"needs", "M0 0 9 4.5 0 9z"}, {"critical", "M0 0 9 4.5 0 9z"},
-	} {
-		p.printf("<marker id=\"wf-%s\" class=\"%s-end\" viewBox=\"0 0 9 9\" refX=\"8.5\" refY=\"4.5\" "+
-			"markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path "+
-			"d=\"%s\"/></marker>\n", m.name, m.name, m.path)
-	}
+	p.printf("<marker id=\"wf-needs\" class=\"needs-end\" viewBox=\"0 0 9 9\" refX=\"8.5\" refY=\"4.5\" " +
+		"markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path " +
+		"d=\"M0 0 9 4.5 0 9z\"/></marker>\n")
 	p.printf("<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n")
 	p.printf("<text class=\"heading\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", margin, margin+14,
 		xmlText(clip(clean(string(p.g.PlanID)+"  "+p.g.Title), 110)))
@@ -76,15 +71,13 @@ func (p *svgPrinter) picture() {
 // style has the colours, light and dark, and what both share. It uses no CSS variables, because not every SVG viewer
 // knows them.
 func (p *svgPrinter) style() {
-	light := palette{ground: "#fff", text: "#1c2330", soft: "#5c6470", box: "#f7f8fa", edge: "#5c6470",
-		critical: "#c2410c"}
-	dark := palette{ground: "#12161c", text: "#e7ebf1", soft: "#a7b0bd", box: "#171c23", edge: "#a7b0bd",
-		critical: "#ff9a5c"}
+	light := palette{ground: "#fff", text: "#1c2330", soft: "#5c6470", box: "#f7f8fa", edge: "#5c6470"}
+	dark := palette{ground: "#12161c", text: "#e7ebf1", soft: "#a7b0bd", box: "#171c23", edge: "#a7b0bd"}
 	p.printf("<style>\n")
 	p.printf(`.wf text{font:12px system-ui,-apple-system,"Segoe UI","Noto Sans","Noto Sans CJK SC",sans-serif}
 .wf text.heading{font-size:16px;font-weight:600}.wf .id{font-weight:600;font-size:11.5px}.wf text.soft{font-size:11px}
 .wf .box{stroke-width:1.3}.wf .drawn{fill:none;stroke-width:2}.wf .edge{fill:none;stroke-width:1.2}
-.wf .reviews{stroke-dasharray:2 3}.wf .edge.critical{stroke-width:2.6}.wf .critical .box{stroke-width:3}
+.wf .reviews{stroke-dasharray:2 3}
 `)
 	for _, l := range looks() {
 		if dashes := map[string]string{"dashed": "5 3", "dotted": "2 3"}[l.dash]; dashes != "" {
@@ -98,7 +91,7 @@ func (p *svgPrinter) style() {
 }
 
 // palette are the colours besides those of the statuses.
-type palette struct{ ground, text, soft, box, edge, critical string }
+type palette struct{ ground, text, soft, box, edge string }
 
 func (p *svgPrinter) palette(c palette, of func(look) (fill, line string)) {
 	p.printf(".wf .ground{fill:%s}.wf text{fill:%s}.wf text.soft{fill:%s}.wf .edge{stroke:%s}.wf "+
@@ -108,8 +101,7 @@ func (p *svgPrinter) palette(c palette, of func(look) (fill, line string)) {
 		p.printf(".wf .%s .box{fill:%s;stroke:%s}.wf .%s .solid{fill:%s}.wf .%s .drawn{stroke:%s}\n", l.class,
 			fill, line, l.class, line, l.class, line)
 	}
-	p.printf(".wf .goal .box{fill:%s}.wf .edge.critical,.wf .critical .box{stroke:%s}.wf .critical-end path{fill:%s}\n",
-		c.box, c.critical, c.critical)
+	p.printf(".wf .goal .box{fill:%s}\n", c.box)
 }
 
 // goals draws the boxes of goals, the outer ones first.
@@ -159,11 +151,8 @@ func (p *svgPrinter) node(n Node) {
 
 // beginNode opens the group of a node, with its tooltip.
 func (p *svgPrinter) beginNode(n Node, kind string) {
-	classes := kind + " " + string(lookOf(n.Class).class)
-	if n.Critical {
-		classes += " critical"
-	}
-	p.printf("<g class=\"%s\" data-task=\"%s\"><title>%s</title>", classes, xmlText(string(n.ID)), xmlText(tooltip(n)))
+	p.printf("<g class=\"%s %s\" data-task=\"%s\"><title>%s</title>", kind, lookOf(n.Class).class,
+		xmlText(string(n.ID)), xmlText(tooltip(n)))
 }
 
 func (p *svgPrinter) badge(c Class, x, y float64) {
@@ -176,7 +165,6 @@ func (p *svgPrinter) badge(c Class, x, y float64) {
 
 // edges draws the edges. DECOMPOSE is a box around another and needs no line.
 func (p *svgPrinter) edges() {
-	all := p.obstacles()
 	for _, e := range p.g.Edges {
 		from, to := p.l.Boxes[e.From], p.l.Boxes[e.To]
 		switch e.Kind {
@@ -184,25 +172,15 @@ func (p *svgPrinter) edges() {
 			y := from.Y + from.Height/2
 			p.edge("edge reviews", "", e, fmt.Sprintf("M%.1f %.1fH%.1fV%.1f", from.X, y, from.X-7, to.Y+to.Height))
 		case DependsOn:
-			class, end := "edge", "needs"
-			if e.Critical {
-				class, end = "edge critical", "critical"
-			}
 			begin, target := Point{to.X + to.Width, to.Y + to.Height/2}, Point{from.X, from.Y + from.Height/2}
-			between := p.l.Bends[[2]plan.TaskID{e.To, e.From}]
-			if len(between) == 0 {
-				between = detour(begin, target, e, all)
-			}
-			p.edge(class, end, e, curve(slices.Concat([]Point{begin}, between, []Point{target})))
+			way := slices.Concat([]Point{begin}, p.l.Bends[[2]plan.TaskID{e.To, e.From}], []Point{target})
+			p.edge("edge", ` marker-end="url(#wf-needs)"`, e, curve(way))
 		}
 	}
 }
 
-func (p *svgPrinter) edge(class, end string, e Edge, path string) {
-	if end != "" {
-		end = ` marker-end="url(#wf-` + end + `)"`
-	}
-	p.printf("<path class=\"%s\"%s d=\"%s\"><title>%s</title></path>\n", class, end, path,
+func (p *svgPrinter) edge(class, marker string, e Edge, path string) {
+	p.printf("<path class=\"%s\"%s d=\"%s\"><title>%s</title></path>\n", class, marker, path,
 		xmlText(string(e.From)+" "+string(e.Kind)+" "+string(e.To)))
 }
 
@@ -238,78 +216,8 @@ func (p *svgPrinter) legend(x, y float64) {
 		"x=\"244\" y=\"43\">arrow to what needs it: DEPENDS_ON</text>")
 	p.printf("<path class=\"edge reviews\" d=\"M460 39H490\"/><text class=\"soft\" x=\"498\" " +
 		"y=\"43\">pill below a task: CHECK, REVIEWS</text>")
-	if len(p.g.CriticalPath) > 0 {
-		p.printf("<path class=\"edge critical\" marker-end=\"url(#wf-critical)\" d=\"M700 " +
-			"39H736\"/><text class=\"soft\" x=\"744\" y=\"43\">critical path</text>")
-	}
 	p.printf("</g>\n")
 }
 
 // xmlText escapes a text for the content of an element or for an attribute in double quotes.
 func xmlText(s string) string { return html.EscapeString(clean(s)) }
-
-// An edge between goals goes straight from box to box, and may run behind an unrelated task, as if it began there. Such
-// an edge is led below those tasks, where the picture is empty.
-
-const (
-	aside     = 9.0       // between a box and an edge that passes it; less than padding and gap
-	ahead     = 14.0      // how far before a box the edge turns aside
-	mostTries = 2_000_000 // edges times boxes; with more, a picture is too crowded for this to help
-)
-
-// obstacle is a task that an edge must not run behind, with what hangs below it.
-type obstacle struct {
-	id  plan.TaskID
-	box Box
-}
-
-func (p *svgPrinter) obstacles() []obstacle {
-	if len(p.g.Edges)*len(p.g.Nodes) > mostTries {
-		return nil
-	}
-	var all []obstacle
-	for _, n := range p.g.Nodes {
-		b, placed := p.l.Boxes[n.ID]
-		if !placed || len(p.t.children[n.ID]) > 0 {
-			continue
-		}
-		for _, c := range p.t.checks[n.ID] {
-			if below := p.l.Boxes[c]; below.Y+below.Height > b.Y+b.Height {
-				b.Height = below.Y + below.Height - b.Y
-			}
-		}
-		all = append(all, obstacle{n.ID, b})
-	}
-	return all
-}
-
-// detour are the points between the ends of an edge that lead it past what it would run behind; none if it is free.
-func detour(from, to Point, e Edge, all []obstacle) []Point {
-	var hit []Box
-	for _, o := range all {
-		if o.id != e.From && o.id != e.To && runsBehind(from, to, o.box) {
-			hit = append(hit, o.box)
-		}
-	}
-	if len(hit) == 0 {
-		return nil
-	}
-	slices.SortFunc(hit, func(a, b Box) int { return cmp.Compare(a.X, b.X) })
-	first, last, low := hit[0], hit[len(hit)-1], 0.0
-	for _, b := range hit {
-		low = max(low, b.Y+b.Height)
-	}
-	return []Point{{max(first.X-ahead, from[0]), low + aside}, {min(last.X+last.Width+ahead, to[0]), low + aside}}
-}
-
-// runsBehind reports whether the line from one point to another further right is behind a box somewhere.
-func runsBehind(from, to Point, b Box) bool {
-	if to[0] <= from[0] || b.X+b.Width <= from[0] || b.X >= to[0] {
-		return false
-	}
-	at := func(x float64) float64 {
-		return from[1] + (to[1]-from[1])*(min(max(x, from[0]), to[0])-from[0])/(to[0]-from[0])
-	}
-	left, right := at(b.X), at(b.X+b.Width)
-	return max(left, right) > b.Y && min(left, right) < b.Y+b.Height
-}

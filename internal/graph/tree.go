@@ -98,9 +98,5 @@ func label(n Node) (id, title string) {
 // tooltip is the tooltip of a node.
 func tooltip(n Node) string {
 	id, title := label(n)
-	text := id + ": " + title + " (" + string(n.Kind) + ", " + n.Status.String() + ")"
-	if n.Critical {
-		text += ", on the critical path"
-	}
-	return clean(text)
+	return clean(id + ": " + title + " (" + string(n.Kind) + ", " + n.Status.String() + ")")
 }

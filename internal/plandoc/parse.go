@@ -51,29 +51,6 @@ func ParseFrom(name string, data []byte, floors policy.Floors, from *plan.Workfl
 	return d.plan, nil
 }
 
-// ReviewFindings says why the built-in review would reject a plan that somebody wrote, for one that breaks other rules
-// too: the author hears of all at once. It says nothing of what does not parse.
-func ReviewFindings(name string, data []byte) plan.Findings {
-	p, err := Parse(name, data)
-	if err != nil {
-		return nil
-	}
-	var fs plan.Findings
-	r := ReviewPlan(p, Stated)
-	for _, c := range r.Criteria {
-		if c.Severity == plan.Must && !c.Passed() {
-			fs = append(fs, plan.Finding{Code: "review-" + c.ID, File: name,
-				Message: "the review would reject it, too: " +
-					strings.TrimSuffix(c.Statement, "."), Found: c.Evidence})
-		}
-	}
-	if len(fs) == 0 && r.Verdict != plan.Approved {
-		fs = plan.Findings{{Code: "review-score", File: name, Message: "the review would reject it, too",
-			Expected: fmt.Sprintf("score %d or more", r.MinScore), Found: fmt.Sprintf("score %d", r.Score)}}
-	}
-	return fs
-}
-
 // ParseCandidate reads a candidate for a planning task's deliverable: the first plan, an amended one, or the fragment
 // that a leaf is split into or a GOAL is filled with. It holds the plan that would come of it against the rules, and
 // fails like ParseValid.

@@ -24,7 +24,7 @@ import (
 // approve what they were not shown. Otherwise it is the source.
 func markdown(data []byte) (page template.HTML, whole bool) {
 	source := []byte(shown(data))
-	md := goldmark.New(goldmark.WithExtensions(github{}))
+	md := goldmark.New(goldmark.WithExtensions(tables{}))
 	doc := md.Parser().Parse(text.NewReader(source))
 	rest := entire(doc, source)
 	var out bytes.Buffer
@@ -53,7 +53,7 @@ func words(text string) string {
 }
 
 // entire has a document show as text what a page would hide or obey: HTML, where a link leads, what a block of code is
-// in. It returns the source without the numbers and crosses before the items of lists, of which a page draws its own.
+// in. It returns the source without the numbers before the items of lists, of which a page draws its own.
 func entire(doc ast.Node, source []byte) (rest []byte) {
 	var all []ast.Node
 	// The function never fails.
@@ -74,11 +74,6 @@ func entire(doc ast.Node, source []byte) (rest []byte) {
 		}
 		parent := n.Parent()
 		switch n := n.(type) {
-		case *extension.TaskCheckBox:
-			start := parent.Lines().At(0).Start
-			rest[start+bytes.IndexByte(rest[start:], '[')+1] = ' '
-		case *ast.CodeSpan:
-			cutBars(n, source)
 		case *ast.HTMLBlock:
 			code := ast.NewCodeBlock()
 			code.SetLines(n.Lines())
@@ -110,20 +105,15 @@ func target(to, title []byte) ast.Node {
 	return ast.NewString([]byte(" (" + strings.TrimSpace(string(to)+" "+string(title)) + ")"))
 }
 
-// github has GitHub's extensions that people use: tables, checkboxes and strikethrough. The library's own package for
+// tables are GitHub's: it turns paragraphs with a line of dashes and bars into tables. The library's own package for
 // them compiles its expressions at every program start; tests hold that this one renders the same.
-type github struct{}
+type tables struct{}
 
 // Extend implements goldmark.Extender.
-func (github) Extend(m goldmark.Markdown) {
-	m.Parser().AddOptions(
-		parser.WithParagraphTransformers(util.Prioritized(tables{}, 200)),
-		parser.WithInlineParsers(util.Prioritized(checkbox{}, 0), util.Prioritized(struckOut{}, 500)))
-	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(github{}, 500)))
+func (tables) Extend(m goldmark.Markdown) {
+	m.Parser().AddOptions(parser.WithParagraphTransformers(util.Prioritized(tables{}, 200)))
+	m.Renderer().AddOptions(renderer.WithNodeRenderers(util.Prioritized(tables{}, 500)))
 }
-
-// tables turns paragraphs with a line of dashes and bars into tables.
-type tables struct{}
 
 // Transform implements parser.ParagraphTransformer.
 func (tables) Transform(p *ast.Paragraph, r text.Reader, _ parser.Context) {
@@ -207,84 +197,8 @@ func tableRow(at text.Segment, columns int, header bool, source []byte) *extensi
 	return out
 }
 
-// cutBars removes the backslash before a bar in a cell's code, which only kept the cell from ending there.
-func cutBars(code ast.Node, source []byte) {
-	for c := code.FirstChild(); c != nil && inCell(code); c = c.NextSibling() {
-		t, ok := c.(*ast.Text)
-		if !ok {
-			continue
-		}
-		if i := bytes.Index(t.Segment.Value(source), []byte(`\|`)); i >= 0 {
-			at := t.Segment.Start + i
-			code.InsertAfter(code, c, ast.NewRawTextSegment(t.Segment.WithStart(at+1)))
-			t.Segment = t.Segment.WithStop(at)
-		}
-	}
-}
-
-func inCell(n ast.Node) bool {
-	for ; n != nil; n = n.Parent() {
-		if n.Kind() == extension.KindTableCell {
-			return true
-		}
-	}
-	return false
-}
-
-// checkbox reads [ ] and [x] at the beginning of an item.
-type checkbox struct{}
-
-// Trigger implements parser.InlineParser.
-func (checkbox) Trigger() []byte { return []byte{'['} }
-
-var box = pattern.Compile(`^\[([\sxX])\]\s*`)
-
-// Parse implements parser.InlineParser.
-func (checkbox) Parse(parent ast.Node, block text.Reader, _ parser.Context) ast.Node {
-	item, ok := parent.Parent().(*ast.ListItem)
-	if !ok || item.FirstChild() != parent || parent.HasChildren() {
-		return nil
-	}
-	line, _ := block.PeekLine()
-	m := box.Get().FindSubmatch(line)
-	if m == nil {
-		return nil
-	}
-	block.Advance(len(m[0]))
-	return extension.NewTaskCheckBox(m[1][0] == 'x' || m[1][0] == 'X')
-}
-
-// struckOut reads ~~text~~.
-type struckOut struct{}
-
-// Trigger implements parser.InlineParser.
-func (struckOut) Trigger() []byte { return []byte{'~'} }
-
-// Parse implements parser.InlineParser.
-func (s struckOut) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
-	before := block.PrecendingCharacter()
-	line, segment := block.PeekLine()
-	n := parser.ScanDelimiter(line, before, 1, s)
-	if n == nil || n.OriginalLength > 2 || before == '~' {
-		return nil
-	}
-	n.Segment = segment.WithStop(segment.Start + n.OriginalLength)
-	block.Advance(n.OriginalLength)
-	pc.PushDelimiter(n)
-	return n
-}
-
-// IsDelimiter, CanOpenCloser and OnMatch implement parser.DelimiterProcessor.
-func (struckOut) IsDelimiter(b byte) bool { return b == '~' }
-
-// CanOpenCloser: see IsDelimiter.
-func (struckOut) CanOpenCloser(a, b *parser.Delimiter) bool { return a.Char == b.Char }
-
-// OnMatch: see IsDelimiter.
-func (struckOut) OnMatch(int) ast.Node { return extension.NewStrikethrough() }
-
 // RegisterFuncs implements renderer.NodeRenderer.
-func (github) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+func (tables) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	element := func(kind ast.NodeKind, begin, end func(ast.Node) string) {
 		r.Register(kind, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 			tag := end
@@ -311,13 +225,6 @@ func (github) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	})
 	element(extension.KindTableCell, func(n ast.Node) string { return "<" + cellTag(n) + ">" },
 		func(n ast.Node) string { return "</" + cellTag(n) + ">\n" })
-	element(extension.KindTaskCheckBox, func(n ast.Node) string {
-		if n.(*extension.TaskCheckBox).IsChecked {
-			return `<input checked="" disabled="" type="checkbox"> `
-		}
-		return `<input disabled="" type="checkbox"> `
-	}, always(""))
-	element(extension.KindStrikethrough, always("<del>"), always("</del>"))
 }
 
 func cellTag(n ast.Node) string {

@@ -21,7 +21,7 @@ import (
 type planPage struct {
 	page
 	Tip       plan.OID
-	Seen      *readmodel.Plan // of a past moment, what its state alone says
+	Seen      *readmodel.Plan
 	TopTask   string
 	Rows      []*row
 	Many      bool // the list is so long that the browser should not lay out what is out of sight
@@ -32,11 +32,7 @@ type planPage struct {
 	Documents bool        // some of it is exported
 	Open      int         // approved changes that did not land yet
 	Running   []running
-	Recent    []recentEvent
 	Classes   []tally
-	Critical  []plan.TaskID
-	Days      float64       // of the critical path
-	Assumed   bool          // some of these
 	Fold      string        // goals that the picture begins with folded, as in its address
 	Judged    bool          // something of it is judged,
 	Verified  int           // and these deliverables are verified,
@@ -49,7 +45,6 @@ type planPage struct {
 type row struct {
 	*readmodel.Task
 	Class    graph.Class
-	Critical bool
 	Counted  bool // it is one of the tasks that are counted: a deliverable
 	Folded   bool // the list begins without its parts
 	Children []*row
@@ -90,23 +85,11 @@ func todos(p *readmodel.Plan) (all []todo) {
 	return all
 }
 
-// recentEvent is the newest event of a task that something happened to lately.
-type recentEvent struct {
-	Task   plan.TaskID
-	Title  string
-	Status plan.Status
-	What   string
-	Time   time.Time
-	URL    string
-}
-
 // How much of a large plan is shown at first.
 const (
-	manyTasks   = 150 // from so many, only goals that somebody works in are unfolded
-	mostRecent  = 6
-	mostScanned = 100 // events, to find so many tasks
-	mostNotes   = 200
-	mostMoves   = 100
+	manyTasks = 150 // from so many, only goals that somebody works in are unfolded
+	mostNotes = 200
+	mostMoves = 100
 )
 
 func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
@@ -120,27 +103,15 @@ func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
 
 // planView gathers what the plan's page shows of a state.
 func (s *Server) planView(r *http.Request) (*planPage, error) {
-	snap, state, at, err := s.askedAt(r)
+	snap, _, err := s.asked(r)
 	if err != nil {
 		return nil, err
 	}
 	p := &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, TopTask: snap.Plan.TopTask}
-	if p.Past = at; at != nil {
-		p.Seen = readmodel.Of(state, nil)
-	} else if p.Seen, err = s.Read(r.Context(), snap); err != nil {
-		return nil, err
-	} else {
-		state = p.Seen.State
-	}
-	weights, err := s.Weights()
-	if err != nil {
+	if p.Seen, err = s.Read(r.Context(), snap); err != nil {
 		return nil, err
 	}
-	p.Critical, p.Days, p.Assumed = graph.CriticalPath(state, weights.Days)
-	critical := map[plan.TaskID]bool{}
-	for _, id := range p.Critical {
-		critical[id] = true
-	}
+	state := p.Seen.State
 	changes, documents, open := export.Kinds(state)
 	p.Changes, p.Documents, p.Open = changes, documents || !changes, len(open)
 	p.Many = len(state.Leaves(state.Plan.RootTaskID)) >= manyTasks
@@ -148,7 +119,7 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 	for _, id := range folded {
 		isFolded[plan.TaskID(id)] = true
 	}
-	p.Rows = rows{page: p.page, seen: p.Seen, critical: critical, folded: isFolded}.below(
+	p.Rows = rows{page: p.page, seen: p.Seen, folded: isFolded}.below(
 		state.Plan.RootTaskID, map[plan.TaskID]bool{})
 	p.Classes, p.Shape = tallies(state), s.shape(state)
 	if p.Many {
@@ -163,12 +134,8 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 			return nil, err
 		}
 	}
-	if at != nil {
-		return p, nil
-	}
 	p.Waits, p.Ran, p.Running = todos(p.Seen), s.ranOf(snap.ID), s.running(p.Seen)
-	p.Recent, err = s.recent(r, snap, state)
-	return p, err
+	return p, nil
 }
 
 func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) page {
@@ -179,10 +146,9 @@ func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) 
 
 // rows makes the list of a plan's tasks.
 type rows struct {
-	page     page
-	seen     *readmodel.Plan
-	critical map[plan.TaskID]bool
-	folded   map[plan.TaskID]bool
+	page   page
+	seen   *readmodel.Plan
+	folded map[plan.TaskID]bool
 }
 
 // below are the tasks at and below one, in the plan's order; in a plan with a cycle they end at the second visit.
@@ -192,7 +158,7 @@ func (l rows) below(id plan.TaskID, seen map[plan.TaskID]bool) []*row {
 		return nil
 	}
 	seen[id] = true
-	out := &row{Task: t, Class: graph.ClassOf(t.Status), Critical: l.critical[id], URL: l.page.TaskURL(id),
+	out := &row{Task: t, Class: graph.ClassOf(t.Status), URL: l.page.TaskURL(id),
 		Counted: counted(l.seen.State.Tasks[id]), Folded: l.folded[id]}
 	for _, c := range l.seen.State.Children(id) {
 		out.Children = append(out.Children, l.below(c, seen)...)
@@ -251,24 +217,6 @@ func foldedAtFirst(s *plan.State, many bool) (folded []string) {
 	return folded
 }
 
-// recent lists the tasks that something happened to lately, newest first.
-func (s *Server) recent(r *http.Request, snap *gitstore.Snapshot, state *plan.State) (all []recentEvent, err error) {
-	seen, scanned := map[plan.TaskID]bool{}, 0
-	err = s.Store.LogFrom(r.Context(), snap.ID, snap.Commit, func(e gitstore.LogEntry) bool {
-		scanned++
-		id := taskOf(e.Trailers["Wf-Task"])
-		t := state.Subject(id)
-		if t != nil && !seen[t.TaskID] {
-			seen[t.TaskID] = true
-			all = append(all, recentEvent{Task: t.TaskID, Title: plain.Line(t.Title), Status: t.Status,
-				What: plain.Line(strings.TrimPrefix(e.Subject, string(id)+": ")), Time: e.Time,
-				URL: planURL(snap.ID, "task", string(t.TaskID))})
-		}
-		return len(all) < mostRecent && scanned < mostScanned
-	})
-	return all, err
-}
-
 // running lists the current work with the end of its log, in plan order, and the claims that nobody keeps.
 func (s *Server) running(p *readmodel.Plan) (all []running) {
 	for _, task := range p.State.Plan.Tasks {
@@ -308,7 +256,6 @@ type liveDocument struct {
 	Tip      plan.OID                 `json:"tip"`
 	Shape    string                   `json:"shape"`
 	Tasks    map[plan.TaskID]liveTask `json:"tasks"`
-	Critical []plan.TaskID            `json:"critical"`
 	Sections map[string]string        `json:"sections"` // by the id of the element that they fill
 }
 
@@ -326,16 +273,16 @@ func liveTasks(lang string, p *readmodel.Plan) map[plan.TaskID]liveTask {
 	return all
 }
 
-// planLive is the plan's state for the page's script; ?at=COMMIT as it was.
+// planLive is the plan's state for the page's script.
 func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.planView(r)
 	if err != nil {
 		return err
 	}
-	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(languageOf(r), p.Seen), Critical: p.Critical,
+	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(languageOf(r), p.Seen),
 		Sections: map[string]string{}}
 	p.Here = planURL(p.Plan)
-	for _, name := range []string{"summary", "waits", "running", "recent", "checklist", "decisions", "noted",
+	for _, name := range []string{"summary", "waits", "running", "checklist", "decisions", "noted",
 		"acts", "run"} {
 		var out buffer
 		if err := s.pages[languageOf(r)].ExecuteTemplate(&out, "plan-"+name, p); err != nil {

@@ -1,6 +1,6 @@
 // The picture of the plan: the server lays it out and draws it, this script moves it, and gives every box the status that
 // its task has now.
-import { at, plan, word } from "/static/page.js";
+import { plan, word } from "/static/page.js";
 import { apply, bus, choose, has, tasks, titleOf } from "/static/list.js";
 
 const view = document.getElementById("graph");
@@ -15,8 +15,6 @@ let drawnAt = 1; // the scale at which it was last drawn sharp
 const foldedAtFirst = () => document.getElementById("tree").dataset.fold.split(",").filter(Boolean);
 let folded = new Set(foldedAtFirst());
 let withChecks = false;
-let withCritical = false;
-let critical = [];
 let chosen = "";
 let filterNow = null;
 let nodes = new Map(); // by task: the group, its box's place
@@ -177,9 +175,6 @@ async function draw() {
   if (folded.size > 0) {
     query.set("fold", [...folded].join(","));
   }
-  if (at) {
-    query.set("at", at);
-  }
   view.setAttribute("aria-busy", "true");
   try {
     const reply = await fetch(`${plan}/picture?${query}`);
@@ -291,12 +286,11 @@ function toggleFold(id) {
 
 // paint gives the boxes the statuses that are known now.
 function paint() {
-  const path = new Set(withCritical ? critical : []);
   for (const [id, node] of nodes) {
     const task = tasks.get(id);
     const name = task ? task.c : "pending";
     const hidden = filterNow && !filterNow.all && !matches(id, name);
-    const classes = `${node.kind} ${name}${path.has(id) ? " critical" : ""}${hidden ? " faint" : ""}${id === chosen ? " chosen" : ""}`;
+    const classes = `${node.kind} ${name}${hidden ? " faint" : ""}${id === chosen ? " chosen" : ""}`;
     if (classes !== node.was) {
       node.was = classes;
       node.group.setAttribute("class", classes);
@@ -309,17 +303,6 @@ function paint() {
       if (title && task) {
         title.textContent = `${id}: ${titleOf(id)} (${task.s})${task.n ? ", " + task.n : ""}`;
       }
-    }
-  }
-  const before = new Map();
-  if (withCritical) {
-    critical.forEach((id, i) => before.set(id, critical[i - 1]));
-  }
-  for (const edge of edges) {
-    if (edge.kind === "DEPENDS_ON") {
-      const on = before.get(edge.from) === edge.to && edge.to !== undefined;
-      edge.path.classList.toggle("critical", on);
-      edge.path.setAttribute("marker-end", on ? "url(#wf-critical)" : "url(#wf-needs)");
     }
   }
 }
@@ -363,7 +346,7 @@ function mark() {
     return;
   }
   const link = document.createElement("a");
-  link.href = `${plan}/task/${encodeURIComponent(chosen)}${at ? "?at=" + at : ""}`;
+  link.href = `${plan}/task/${encodeURIComponent(chosen)}`;
   link.textContent = chosen;
   const status = tasks.get(chosen)?.s || "";
   const first = document.createElement("p");
@@ -412,7 +395,7 @@ view.addEventListener("dblclick", (event) => {
 });
 
 function open(id) {
-  location.href = `${plan}/task/${encodeURIComponent(id)}${at ? "?at=" + at : ""}`;
+  location.href = `${plan}/task/${encodeURIComponent(id)}`;
 }
 
 // nearest is the task next to the chosen one in a direction.
@@ -498,11 +481,6 @@ document.querySelector(".tools").addEventListener("click", (event) => {
       button.setAttribute("aria-pressed", String(withChecks));
       draw();
       break;
-    case "critical":
-      withCritical = !withCritical;
-      button.setAttribute("aria-pressed", String(withCritical));
-      paint();
-      break;
   }
 });
 
@@ -510,8 +488,7 @@ bus.addEventListener("filter", (event) => {
   filterNow = event.detail;
   paint();
 });
-bus.addEventListener("state", (event) => {
-  critical = event.detail.critical || [];
+bus.addEventListener("state", () => {
   paint();
   mark();
 });
@@ -535,11 +512,10 @@ document.head.append(style);
 
 // The list is on the screen first.
 requestAnimationFrame(() => setTimeout(async () => {
-  const reply = await fetch(`${plan}/live${at ? "?at=" + at : ""}`);
+  const reply = await fetch(`${plan}/live`);
   if (reply.ok) {
     const live = await reply.json();
-    critical = live.critical || [];
-    apply(live.tasks, live.critical);
+    apply(live.tasks);
   }
   await draw();
   document.body.dataset.drawn = "yes";

@@ -1,5 +1,5 @@
 // The list of tasks: fold, search, filter, and stay up to date.
-import { announce, at, morph, onMoved, plan, refresh, tend, tick, word } from "/static/page.js";
+import { announce, morph, onMoved, plan, refresh, tend, tick, word } from "/static/page.js";
 
 const tree = document.getElementById("tree");
 const search = document.getElementById("search");
@@ -100,9 +100,8 @@ export function choose(id) {
 }
 
 // apply takes over the state of all tasks.
-export function apply(fresh, critical) {
+export function apply(fresh) {
   const changed = [];
-  const path = new Set(critical || []);
   for (const [id, now] of Object.entries(fresh)) {
     const was = tasks.get(id);
     tasks.set(id, now);
@@ -120,7 +119,6 @@ export function apply(fresh, critical) {
     }
     setText(row.line.querySelector(".st"), now.s);
     setText(row.line.querySelector(".notes"), now.n || "");
-    row.line.classList.toggle("critical", path.has(id));
   }
   return changed;
 }
@@ -154,7 +152,7 @@ async function update() {
   }
   tend();
   tick();
-  const changed = apply(live.tasks, live.critical);
+  const changed = apply(live.tasks);
   const counts = new Map();
   for (const row of rows.values()) {
     if ("apart" in row.item.dataset) {
@@ -171,6 +169,4 @@ async function update() {
   }
   bus.dispatchEvent(new CustomEvent("state", { detail: live }));
 }
-if (!at) {
-  onMoved(update);
-}
+onMoved(update);
