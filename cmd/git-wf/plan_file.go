@@ -216,6 +216,9 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 	if err := lacksNoPath(c.Context, eng, d); err != nil {
 		return err
 	}
+	for _, f := range plandoc.Locate(d.Name, d.Data, plandoc.OverlappingChanges(d.Plan)) {
+		fmt.Fprintln(e.stderr, "warning: "+f.Error())
+	}
 	for _, text := range eng.Crowded(d.Plan) {
 		fmt.Fprintln(e.stderr, "warning: "+text)
 	}

@@ -3,8 +3,10 @@ package plandoc
 import (
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
+	"time"
 
 	"gitwf/internal/glob"
 	"gitwf/internal/plain"
@@ -159,4 +161,59 @@ func badRepoPath(p string) string {
 		return err.Error()
 	}
 	return ""
+}
+
+// OverlappingChanges finds changes of the repository that may touch the same paths and of which neither builds on the
+// other: the one that lands second may conflict with the first. That is no error.
+func OverlappingChanges(p *plan.Plan) plan.Findings {
+	const most = 10 // pairs are named
+	s := plan.Derive(p, plan.Records{}, nil, time.Time{})
+	var fs plan.Findings
+	o := order{s, map[plan.TaskID]*big.Int{}}
+	for i, t := range p.Tasks {
+		if t.NodeType != plan.Action || !t.Changes() {
+			continue
+		}
+		for _, earlier := range p.Tasks[:i] {
+			if earlier.NodeType != plan.Action || !earlier.Changes() || !SameFocus(t, earlier) ||
+				o.buildsOn(t.TaskID, earlier.TaskID) || o.buildsOn(earlier.TaskID, t.TaskID) {
+				continue
+			}
+			fs = append(fs, plan.Finding{
+				Code: "same-paths", TaskID: t.TaskID, Path: fmt.Sprintf("tasks[%d].deliverable_spec.paths", i),
+				Message: fmt.Sprintf("may change the same files as %s, and neither builds on the other: they are "+
+					"not done at once, and may conflict when they land", earlier.TaskID),
+				Expected: "an order, other paths, or meta: {parallel: true} in both", Found: "neither",
+				Example: fmt.Sprintf("depends_on: [%s]", earlier.TaskID),
+			})
+			if len(fs) == most {
+				return fs
+			}
+		}
+	}
+	return fs
+}
+
+// order knows which task builds on which, directly or not.
+type order struct {
+	state *plan.State
+	known map[plan.TaskID]*big.Int // a bit for each task of the plan
+}
+
+func (o order) buildsOn(task, on plan.TaskID) bool {
+	return o.basesOf(task).Bit(o.state.Place(on)) == 1
+}
+
+// basesOf is the set of what a task builds on.
+func (o order) basesOf(task plan.TaskID) *big.Int {
+	if set := o.known[task]; set != nil {
+		return set
+	}
+	set := new(big.Int)
+	o.known[task] = set
+	for _, in := range o.state.Inputs(task) {
+		set.SetBit(set, o.state.Place(in), 1)
+		set.Or(set, o.basesOf(in))
+	}
+	return set
 }
