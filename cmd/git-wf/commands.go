@@ -174,6 +174,7 @@ func (e *env) lookCommands() []*cli.Command {
 			textFlag("format",
 				"draw as `FORMAT`: ascii for a terminal, mermaid, or svg, a picture in one file", "ascii"),
 			boolFlag("checks", "show the CHECKs too"),
+			boolFlag("critical-path", "mark the chain of open tasks with the most person-days"),
 			planFlag(), jsonFlag()),
 		command("trace [FILE... | ID...]", "show from which goal each part of a specification comes", e.trace,
 			boolFlag("gaps", "list what is missing or wrong; exits with 1 if anything is"),

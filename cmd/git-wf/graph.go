@@ -16,7 +16,15 @@ func (e *env) drawGraph(c *cli.Context, store *gitstore.Store, snap *gitstore.Sn
 	if err != nil {
 		return err
 	}
-	return e.writeGraph(c, graph.FromState(s, graph.Options{Checks: c.Bool("checks")}))
+	o := graph.Options{Checks: c.Bool("checks")}
+	if c.Bool("critical-path") {
+		weights, err := e.weights(store)
+		if err != nil {
+			return err
+		}
+		o.CriticalPath = weights.Days
+	}
+	return e.writeGraph(c, graph.FromState(s, o))
 }
 
 // writeGraph prints the graph in the format asked for.

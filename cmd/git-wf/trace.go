@@ -105,7 +105,7 @@ func (e *env) showTrace(c *cli.Context, sources []trace.Source, ids []string) er
 			e.tell("%v", gap)
 		}
 	default:
-		if err = e.drawTree(traceGraph(doc, shown)); err == nil && len(doc.Gaps) > 0 {
+		if err = e.drawTree(traceGraph(doc, shown, ids)); err == nil && len(doc.Gaps) > 0 {
 			fmt.Fprintf(e.stderr, "%s: git wf trace --gaps\n", gaps)
 		}
 	}
@@ -115,9 +115,9 @@ func (e *env) showTrace(c *cli.Context, sources []trace.Source, ids []string) er
 	return err
 }
 
-// traceGraph draws items as tasks; one with a gap is to be made again. Each is below one that it comes from, of the
-// latest kind, so the nearest.
-func traceGraph(doc traceDocument, shown map[string]bool) graph.Graph {
+// traceGraph draws items as tasks, those that ids name as critical; one with a gap is to be made again. Each is
+// below one that it comes from, of the latest kind, so the nearest.
+func traceGraph(doc traceDocument, shown map[string]bool, ids []string) graph.Graph {
 	g, status := graph.Graph{PlanID: "git wf trace", Title: "what comes from what"}, map[string]plan.Status{}
 	for _, it := range doc.Items {
 		status[it.ID] = plan.StatusDone
@@ -127,7 +127,7 @@ func traceGraph(doc traceDocument, shown map[string]bool) graph.Graph {
 	}
 	for _, it := range doc.Items {
 		n := graph.Node{ID: plan.TaskID(it.ID), Title: it.Title + " (" + it.Place.String() + ")", Kind: plan.Action,
-			Status: status[it.ID], Class: graph.ClassOf(status[it.ID])}
+			Status: status[it.ID], Class: graph.ClassOf(status[it.ID]), Critical: slices.Contains(ids, it.ID)}
 		up := slices.DeleteFunc(slices.Clone(it.Up), func(up *trace.Item) bool { return !shown[up.ID] })
 		slices.SortStableFunc(up, func(a, b *trace.Item) int { return b.Rank - a.Rank })
 		if i := slices.IndexFunc(up, func(up *trace.Item) bool { return up.Rank < it.Rank }); i >= 0 {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,8 +54,16 @@ func state(t testing.TB) *plan.State {
 	return plan.Derive(p, records, plan.Claims{"IMPL-2": {Task: "IMPL-2", Expires: now.Add(time.Hour)}}, now)
 }
 
+// asPlanned is a day for a task whose plan does not say.
+func asPlanned(t *plan.Task) (days float64, assumed bool) {
+	if t.EstimatedPersonDays == 0 {
+		return 1, true
+	}
+	return t.EstimatedPersonDays, false
+}
+
 func TestGolden(t *testing.T) {
-	g := graph.FromState(state(t), graph.Options{Checks: true})
+	g := graph.FromState(state(t), graph.Options{Checks: true, CriticalPath: asPlanned})
 	for name, draw := range formats() {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
@@ -102,6 +111,11 @@ func TestFromState(t *testing.T) {
 	if !slices.Equal(edges, wantEdges) {
 		t.Errorf("edges %q, want %q", edges, wantEdges)
 	}
+	for _, e := range graph.FromState(s, graph.Options{CriticalPath: asPlanned}).Edges {
+		if want := e.From == "IMPL-4" && e.To == "GOAL-2"; e.Critical != want {
+			t.Errorf("%s %s %s: critical %v", e.From, e.Kind, e.To, e.Critical)
+		}
+	}
 	withChecks := graph.FromState(s, graph.Options{Checks: true})
 	if n := len(withChecks.Nodes) - len(g.Nodes); n != 4 {
 		t.Errorf("%d CHECKs, want 4", n)
@@ -111,9 +125,65 @@ func TestFromState(t *testing.T) {
 	}
 }
 
+func TestCriticalPath(t *testing.T) {
+	task := func(id plan.TaskID, days float64, deps ...plan.TaskID) *plan.Task {
+		return &plan.Task{TaskID: id, NodeType: plan.Action, ParentTaskID: "GOAL-1", EstimatedPersonDays: days,
+			DependsOn: deps}
+	}
+	goal := &plan.Task{TaskID: "GOAL-2", NodeType: plan.Goal, ParentTaskID: "GOAL-1"}
+	below := task("B-1", 4)
+	below.ParentTaskID = "GOAL-2"
+	tests := []struct {
+		name    string
+		tasks   []*plan.Task
+		done    plan.TaskID
+		want    []plan.TaskID
+		days    float64
+		assumed bool
+	}{
+		{"nothing", nil, "", nil, 0, false},
+		{"one", []*plan.Task{task("A-1", 1)}, "", []plan.TaskID{"A-1"}, 1, false},
+		{"the heavier of two", []*plan.Task{task("A-1", 1), task("A-2", 3), task("A-3", 1, "A-1", "A-2")}, "",
+			[]plan.TaskID{"A-2", "A-3"}, 4, false},
+		{"weight before length", []*plan.Task{task("A-1", 1), task("A-2", 1, "A-1"), task("A-3", 5)}, "",
+			[]plan.TaskID{"A-3"}, 5, false},
+		{"length among equals", []*plan.Task{task("A-3", 2), task("A-1", 1), task("A-2", 1, "A-1")}, "",
+			[]plan.TaskID{"A-1", "A-2"}, 2, false},
+		{"plan order among equals", []*plan.Task{task("A-2", 1), task("A-1", 1)}, "", []plan.TaskID{"A-2"}, 1, false},
+		{"what is done does not count", []*plan.Task{task("A-1", 9), task("A-2", 1, "A-1"), task("A-3", 3)}, "A-1",
+			[]plan.TaskID{"A-3"}, 3, false},
+		{"all done", []*plan.Task{task("A-1", 9)}, "A-1", nil, 0, false},
+		{"through a goal", []*plan.Task{goal, below, task("A-1", 1, "GOAL-2")}, "", []plan.TaskID{"B-1", "A-1"}, 5, false},
+		{"a cycle of a foreign plan", []*plan.Task{task("A-1", 1, "A-2"), task("A-2", 1, "A-1")}, "",
+			[]plan.TaskID{"A-2", "A-1"}, 2, false},
+		{"no estimate that counts", []*plan.Task{task("A-1", math.NaN()), task("A-2", -5, "A-1"), task("A-3", 0.1)}, "",
+			[]plan.TaskID{"A-3"}, 0.1, false},
+		{"without an estimate", []*plan.Task{task("A-1", 0), task("A-2", 0.5, "A-1"), task("A-3", 1.2)}, "",
+			[]plan.TaskID{"A-1", "A-2"}, 1.5, true},
+		{"without one beside the path", []*plan.Task{task("A-1", 0), task("A-2", 2)}, "", []plan.TaskID{"A-2"}, 2, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := &plan.Plan{PlanID: "WFS-x", RootTaskID: "GOAL-1", Tasks: append([]*plan.Task{{TaskID: "GOAL-1",
+				NodeType: plan.Goal}}, tt.tasks...)}
+			records := plan.Records{Tasks: map[plan.TaskID]*plan.TaskRecords{}}
+			if tt.done != "" {
+				records.Tasks[tt.done] = &plan.TaskRecords{
+					Artifacts: []plan.ArtifactRecord{{Version: 1}}, Reviews: []plan.ReviewRecord{{N: 1, Version: 1, Score: 100,
+						Reviewer: "ann", Verdict: plan.Approved}},
+				}
+			}
+			got, days, assumed := graph.CriticalPath(plan.Derive(p, records, nil, time.Unix(0, 0)), asPlanned)
+			if !slices.Equal(got, tt.want) || days != tt.days || assumed != tt.assumed {
+				t.Errorf("got %v, %g, %v, want %v, %g, %v", got, days, assumed, tt.want, tt.days, tt.assumed)
+			}
+		})
+	}
+}
+
 // A terminal's columns, not its characters, decide what fits.
 func TestASCIIKeepsItsWidth(t *testing.T) {
-	g := graph.FromState(state(t), graph.Options{Checks: true})
+	g := graph.FromState(state(t), graph.Options{Checks: true, CriticalPath: asPlanned})
 	wide := func(s string) int {
 		n := 0
 		for _, r := range s {

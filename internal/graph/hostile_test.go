@@ -44,13 +44,13 @@ func named(titles []string) graph.Graph {
 		id := plan.TaskID("IMPL-" + string(rune('0'+i/10)) + string(rune('0'+i%10)))
 		check := id.CheckID()
 		g.Nodes = append(g.Nodes, graph.Node{ID: id, Kind: plan.Action, Title: title, Parent: "GOAL-1", Class: classes[i%8],
-			Status: plan.StatusReady},
+			Status: plan.StatusReady, Critical: i%2 == 0},
 			graph.Node{ID: check, Kind: plan.Check, Title: title, Parent: "GOAL-1", Class: graph.Pending,
 				Status: plan.StatusPending})
 		g.Edges = append(g.Edges, graph.Edge{From: "GOAL-1", To: id, Kind: graph.Decompose},
 			graph.Edge{From: check, To: id, Kind: graph.Reviews})
 		if i%3 > 0 {
-			g.Edges = append(g.Edges, graph.Edge{From: id, To: before, Kind: graph.DependsOn})
+			g.Edges = append(g.Edges, graph.Edge{From: id, To: before, Kind: graph.DependsOn, Critical: i%3 == 1})
 		}
 		before = id
 	}

@@ -49,9 +49,13 @@ func (p *svgPrinter) picture() {
 		`width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n", width, height, width, height)
 	p.printf("<title id=\"wf-title\">%s</title>\n", xmlText(string(p.g.PlanID)+": "+p.g.Title))
 	p.style()
-	p.printf("<marker id=\"wf-needs\" class=\"needs-end\" viewBox=\"0 0 9 9\" refX=\"8.5\" refY=\"4.5\" " +
-		"markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path " +
-		"d=\"M0 0 9 4.5 0 9z\"/></marker>\n")
+	for _, m := range []struct{ name, path string }{
+		{"needs", "M0 0 9 4.5 0 9z"}, {"critical", "M0 0 9 4.5 0 9z"},
+	} {
+		p.printf("<marker id=\"wf-%s\" class=\"%s-end\" viewBox=\"0 0 9 9\" refX=\"8.5\" refY=\"4.5\" "+
+			"markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path "+
+			"d=\"%s\"/></marker>\n", m.name, m.name, m.path)
+	}
 	p.printf("<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n")
 	p.printf("<text class=\"heading\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", margin, margin+14,
 		xmlText(clip(clean(string(p.g.PlanID)+"  "+p.g.Title), 110)))
@@ -71,13 +75,15 @@ func (p *svgPrinter) picture() {
 // style has the colours, light and dark, and what both share. It uses no CSS variables, because not every SVG viewer
 // knows them.
 func (p *svgPrinter) style() {
-	light := palette{ground: "#fff", text: "#1c2330", soft: "#5c6470", box: "#f7f8fa", edge: "#5c6470"}
-	dark := palette{ground: "#12161c", text: "#e7ebf1", soft: "#a7b0bd", box: "#171c23", edge: "#a7b0bd"}
+	light := palette{ground: "#fff", text: "#1c2330", soft: "#5c6470", box: "#f7f8fa", edge: "#5c6470",
+		critical: "#c2410c"}
+	dark := palette{ground: "#12161c", text: "#e7ebf1", soft: "#a7b0bd", box: "#171c23", edge: "#a7b0bd",
+		critical: "#ff9a5c"}
 	p.printf("<style>\n")
 	p.printf(`.wf text{font:12px system-ui,-apple-system,"Segoe UI","Noto Sans","Noto Sans CJK SC",sans-serif}
 .wf text.heading{font-size:16px;font-weight:600}.wf .id{font-weight:600;font-size:11.5px}.wf text.soft{font-size:11px}
 .wf .box{stroke-width:1.3}.wf .drawn{fill:none;stroke-width:2}.wf .edge{fill:none;stroke-width:1.2}
-.wf .reviews{stroke-dasharray:2 3}
+.wf .reviews{stroke-dasharray:2 3}.wf .edge.critical{stroke-width:2.6}.wf .critical .box{stroke-width:3}
 `)
 	for _, l := range looks() {
 		if dashes := map[string]string{"dashed": "5 3", "dotted": "2 3"}[l.dash]; dashes != "" {
@@ -91,7 +97,7 @@ func (p *svgPrinter) style() {
 }
 
 // palette are the colours besides those of the statuses.
-type palette struct{ ground, text, soft, box, edge string }
+type palette struct{ ground, text, soft, box, edge, critical string }
 
 func (p *svgPrinter) palette(c palette, of func(look) (fill, line string)) {
 	p.printf(".wf .ground{fill:%s}.wf text{fill:%s}.wf text.soft{fill:%s}.wf .edge{stroke:%s}.wf "+
@@ -101,7 +107,8 @@ func (p *svgPrinter) palette(c palette, of func(look) (fill, line string)) {
 		p.printf(".wf .%s .box{fill:%s;stroke:%s}.wf .%s .solid{fill:%s}.wf .%s .drawn{stroke:%s}\n", l.class,
 			fill, line, l.class, line, l.class, line)
 	}
-	p.printf(".wf .goal .box{fill:%s}\n", c.box)
+	p.printf(".wf .goal .box{fill:%s}.wf .edge.critical,.wf .critical .box{stroke:%s}.wf .critical-end path{fill:%s}\n",
+		c.box, c.critical, c.critical)
 }
 
 // goals draws the boxes of goals, the outer ones first.
@@ -151,8 +158,11 @@ func (p *svgPrinter) node(n Node) {
 
 // beginNode opens the group of a node, with its tooltip.
 func (p *svgPrinter) beginNode(n Node, kind string) {
-	p.printf("<g class=\"%s %s\" data-task=\"%s\"><title>%s</title>", kind, lookOf(n.Class).class,
-		xmlText(string(n.ID)), xmlText(tooltip(n)))
+	classes := kind + " " + string(lookOf(n.Class).class)
+	if n.Critical {
+		classes += " critical"
+	}
+	p.printf("<g class=\"%s\" data-task=\"%s\"><title>%s</title>", classes, xmlText(string(n.ID)), xmlText(tooltip(n)))
 }
 
 func (p *svgPrinter) badge(c Class, x, y float64) {
@@ -172,15 +182,22 @@ func (p *svgPrinter) edges() {
 			y := from.Y + from.Height/2
 			p.edge("edge reviews", "", e, fmt.Sprintf("M%.1f %.1fH%.1fV%.1f", from.X, y, from.X-7, to.Y+to.Height))
 		case DependsOn:
+			class, end := "edge", "needs"
+			if e.Critical {
+				class, end = "edge critical", "critical"
+			}
 			begin, target := Point{to.X + to.Width, to.Y + to.Height/2}, Point{from.X, from.Y + from.Height/2}
 			way := slices.Concat([]Point{begin}, p.l.Bends[[2]plan.TaskID{e.To, e.From}], []Point{target})
-			p.edge("edge", ` marker-end="url(#wf-needs)"`, e, curve(way))
+			p.edge(class, end, e, curve(way))
 		}
 	}
 }
 
-func (p *svgPrinter) edge(class, marker string, e Edge, path string) {
-	p.printf("<path class=\"%s\"%s d=\"%s\"><title>%s</title></path>\n", class, marker, path,
+func (p *svgPrinter) edge(class, end string, e Edge, path string) {
+	if end != "" {
+		end = ` marker-end="url(#wf-` + end + `)"`
+	}
+	p.printf("<path class=\"%s\"%s d=\"%s\"><title>%s</title></path>\n", class, end, path,
 		xmlText(string(e.From)+" "+string(e.Kind)+" "+string(e.To)))
 }
 
@@ -216,6 +233,10 @@ func (p *svgPrinter) legend(x, y float64) {
 		"x=\"244\" y=\"43\">arrow to what needs it: DEPENDS_ON</text>")
 	p.printf("<path class=\"edge reviews\" d=\"M460 39H490\"/><text class=\"soft\" x=\"498\" " +
 		"y=\"43\">pill below a task: CHECK, REVIEWS</text>")
+	if len(p.g.CriticalPath) > 0 {
+		p.printf("<path class=\"edge critical\" marker-end=\"url(#wf-critical)\" d=\"M700 " +
+			"39H736\"/><text class=\"soft\" x=\"744\" y=\"43\">critical path</text>")
+	}
 	p.printf("</g>\n")
 }
 

@@ -29,6 +29,7 @@ func ASCII(w io.Writer, g Graph, width int, paint func(Class, string) string) er
 	for _, id := range p.t.roots {
 		p.node(id, "", "")
 	}
+	p.critical(g)
 	p.legend(g)
 	return out.Flush()
 }
@@ -52,6 +53,9 @@ func (p asciiPrinter) fit(s string, used int) string {
 func (p asciiPrinter) node(id plan.TaskID, lead, under string) {
 	n := p.t.nodes[id]
 	name, title := label(n)
+	if n.Critical {
+		name = "*" + name
+	}
 	mark := "[" + lookOf(n.Class).letter + "]"
 	tail := "  " + n.Status.String()
 	used := terminal.Cells(lead+mark+name+tail) + 3
@@ -102,6 +106,21 @@ func (p asciiPrinter) needed(id plan.TaskID, used int, lead string) {
 	}
 }
 
+func (p asciiPrinter) critical(g Graph) {
+	if len(g.CriticalPath) == 0 {
+		return
+	}
+	var ids []string
+	for _, id := range g.CriticalPath {
+		ids = append(ids, clean(string(id)))
+	}
+	assumed := ""
+	if g.Assumed {
+		assumed = " (some assumed, by the rule)"
+	}
+	fmt.Fprintf(p.w, "\nCritical path, %.4g person-days%s: %s\n", g.PathDays, assumed, strings.Join(ids, " -> "))
+}
+
 func (p asciiPrinter) legend(g Graph) {
 	var parts []string
 	for _, l := range usedLooks(g) {
@@ -110,6 +129,9 @@ func (p asciiPrinter) legend(g Graph) {
 	parts = append(parts, "indent: DECOMPOSE", "<- needs: DEPENDS_ON")
 	if len(p.t.checks) > 0 {
 		parts = append(parts, "CHECK: REVIEWS what it is below")
+	}
+	if len(g.CriticalPath) > 0 {
+		parts = append(parts, "* on the critical path")
 	}
 	line := ""
 	fmt.Fprintln(p.w)
@@ -139,13 +161,19 @@ func Mermaid(w io.Writer, g Graph) error {
 		fmt.Fprintf(out, "  %s%s\"%s %s<br/>%s\"%s:::%s\n", names[n.ID], open, lookOf(n.Class).mark, mermaidText(id),
 			mermaidText(clip(title, 60)), end, n.Class)
 	}
-	for _, e := range g.Edges {
+	var critical []string
+	for i, e := range g.Edges {
 		from, arrow, to := names[e.From], "-.-", names[e.To]
-		switch e.Kind {
-		case Reviews:
+		switch {
+		case e.Kind == Reviews:
 			arrow = "--o"
-		case DependsOn:
+		case e.Kind == DependsOn && e.Critical:
+			from, arrow, to = to, "==>", from
+		case e.Kind == DependsOn:
 			from, arrow, to = to, "-->", from
+		}
+		if e.Critical {
+			critical = append(critical, fmt.Sprint(i))
 		}
 		fmt.Fprintf(out, "  %s %s %s\n", from, arrow, to)
 	}
@@ -156,6 +184,14 @@ func Mermaid(w io.Writer, g Graph) error {
 			dashes = ",stroke-dasharray:4 3"
 		}
 		fmt.Fprintf(out, "  classDef %s fill:%s,stroke:%s,color:#1c2330%s\n", l.class, l.fill, l.line, dashes)
+	}
+	if len(critical) > 0 {
+		fmt.Fprintf(out, "  linkStyle %s stroke:#c2410c,stroke-width:3px\n", strings.Join(critical, ","))
+	}
+	for _, n := range g.Nodes {
+		if n.Critical {
+			fmt.Fprintf(out, "  style %s stroke:#c2410c,stroke-width:3px\n", names[n.ID])
+		}
 	}
 	return out.Flush()
 }

@@ -98,5 +98,9 @@ func label(n Node) (id, title string) {
 // tooltip is the tooltip of a node.
 func tooltip(n Node) string {
 	id, title := label(n)
-	return clean(id + ": " + title + " (" + string(n.Kind) + ", " + n.Status.String() + ")")
+	text := id + ": " + title + " (" + string(n.Kind) + ", " + n.Status.String() + ")"
+	if n.Critical {
+		text += ", on the critical path"
+	}
+	return clean(text)
 }

@@ -29,7 +29,7 @@ func drawn(ctx context.Context, g graph.Graph) (svg, style []byte, err error) {
 // page's script gives each box its current status.
 func (s *Server) draw(ctx context.Context, g graph.Graph) ([]byte, error) {
 	for i := range g.Nodes { // one drawing serves every state of the plan
-		g.Nodes[i].Status, g.Nodes[i].Class = plan.StatusPending, graph.Pending
+		g.Nodes[i].Status, g.Nodes[i].Class, g.Nodes[i].Critical = plan.StatusPending, graph.Pending, false
 	}
 	text, err := json.Marshal(g)
 	if err != nil {
@@ -75,7 +75,7 @@ func folded(g graph.Graph, goals map[plan.TaskID]bool) graph.Graph {
 	}
 	seen := map[graph.Edge]bool{}
 	for _, e := range g.Edges {
-		e.From, e.To = stands[e.From], stands[e.To]
+		e.From, e.To, e.Critical = stands[e.From], stands[e.To], false
 		if e.From != e.To && !seen[e] {
 			seen[e] = true
 			out.Edges = append(out.Edges, e)

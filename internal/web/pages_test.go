@@ -95,8 +95,8 @@ func TestLanguages(t *testing.T) {
 		_, text := s.ask(http.MethodGet, sitePath, "", func(r *http.Request) { r.Header.Set("Accept-Language", lang) })
 		return text
 	}
-	mustHave(t, accept("zh-CN,zh;q=0.9,en;q=0.8"), `<html lang="zh">`, "折叠目标", "等待其他任务")
-	mustHave(t, accept("de-DE,en;q=0.8"), `<html lang="en">`, "Fold goals")
+	mustHave(t, accept("zh-CN,zh;q=0.9,en;q=0.8"), `<html lang="zh">`, "关键路径", "等待其他任务")
+	mustHave(t, accept("de-DE,en;q=0.8"), `<html lang="en">`, "Critical path")
 	answer, text := s.ask(http.MethodGet, "/?lang=zh&back="+sitePath+"/history", "", nil)
 	if answer.Request.URL.Path != sitePath+"/history" {
 		t.Errorf("the switch leads to %s", answer.Request.URL)

@@ -33,6 +33,9 @@ type planPage struct {
 	Open      int         // approved changes that did not land yet
 	Running   []running
 	Classes   []tally
+	Critical  []plan.TaskID
+	Days      float64       // of the critical path
+	Assumed   bool          // some of these
 	Fold      string        // goals that the picture begins with folded, as in its address
 	Judged    bool          // something of it is judged,
 	Verified  int           // and these deliverables are verified,
@@ -45,6 +48,7 @@ type planPage struct {
 type row struct {
 	*readmodel.Task
 	Class    graph.Class
+	Critical bool
 	Counted  bool // it is one of the tasks that are counted: a deliverable
 	Folded   bool // the list begins without its parts
 	Children []*row
@@ -112,6 +116,15 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 		return nil, err
 	}
 	state := p.Seen.State
+	weights, err := s.Weights()
+	if err != nil {
+		return nil, err
+	}
+	p.Critical, p.Days, p.Assumed = graph.CriticalPath(state, weights.Days)
+	critical := map[plan.TaskID]bool{}
+	for _, id := range p.Critical {
+		critical[id] = true
+	}
 	changes, documents, open := export.Kinds(state)
 	p.Changes, p.Documents, p.Open = changes, documents || !changes, len(open)
 	p.Many = len(state.Leaves(state.Plan.RootTaskID)) >= manyTasks
@@ -119,7 +132,7 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 	for _, id := range folded {
 		isFolded[plan.TaskID(id)] = true
 	}
-	p.Rows = rows{page: p.page, seen: p.Seen, folded: isFolded}.below(
+	p.Rows = rows{page: p.page, seen: p.Seen, critical: critical, folded: isFolded}.below(
 		state.Plan.RootTaskID, map[plan.TaskID]bool{})
 	p.Classes, p.Shape = tallies(state), s.shape(state)
 	if p.Many {
@@ -146,9 +159,10 @@ func (s *Server) planHead(r *http.Request, snap *gitstore.Snapshot, tab string) 
 
 // rows makes the list of a plan's tasks.
 type rows struct {
-	page   page
-	seen   *readmodel.Plan
-	folded map[plan.TaskID]bool
+	page     page
+	seen     *readmodel.Plan
+	critical map[plan.TaskID]bool
+	folded   map[plan.TaskID]bool
 }
 
 // below are the tasks at and below one, in the plan's order; in a plan with a cycle they end at the second visit.
@@ -158,7 +172,7 @@ func (l rows) below(id plan.TaskID, seen map[plan.TaskID]bool) []*row {
 		return nil
 	}
 	seen[id] = true
-	out := &row{Task: t, Class: graph.ClassOf(t.Status), URL: l.page.TaskURL(id),
+	out := &row{Task: t, Class: graph.ClassOf(t.Status), Critical: l.critical[id], URL: l.page.TaskURL(id),
 		Counted: counted(l.seen.State.Tasks[id]), Folded: l.folded[id]}
 	for _, c := range l.seen.State.Children(id) {
 		out.Children = append(out.Children, l.below(c, seen)...)
@@ -256,6 +270,7 @@ type liveDocument struct {
 	Tip      plan.OID                 `json:"tip"`
 	Shape    string                   `json:"shape"`
 	Tasks    map[plan.TaskID]liveTask `json:"tasks"`
+	Critical []plan.TaskID            `json:"critical"`
 	Sections map[string]string        `json:"sections"` // by the id of the element that they fill
 }
 
@@ -279,7 +294,7 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(languageOf(r), p.Seen),
+	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(languageOf(r), p.Seen), Critical: p.Critical,
 		Sections: map[string]string{}}
 	p.Here = planURL(p.Plan)
 	for _, name := range []string{"summary", "waits", "running", "checklist", "decisions", "noted",

@@ -234,13 +234,16 @@ await step("by keyboard alone", async () => {
   check(await page.locator('#tree li[data-task="LIST-1"]').isHidden(), "the goal is not folded");
 });
 
-await step("fold a goal of the picture, show CHECKs", async () => {
+await step("fold a goal of the picture, show CHECKs and the critical path", async () => {
   await page.locator('#graph .toggle[data-fold="WORDS-1"]').click();
   await page.waitForFunction(() => !document.querySelector('#graph g[data-task="LIST-1"]'));
   await page.getByRole("button", { name: "Unfold all" }).click();
   await page.waitForSelector('#graph g[data-task="LIST-1"]');
   await page.getByRole("button", { name: "CHECKs" }).click();
   await page.waitForSelector("#graph g.check");
+  await page.getByRole("button", { name: "Critical path" }).click();
+  await page.waitForSelector("#graph g.critical");
+  await page.waitForSelector("#graph path.edge.critical");
 });
 
 await step("a picture can be dragged, and zoomed with the wheel", async () => {

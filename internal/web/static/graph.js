@@ -15,6 +15,8 @@ let drawnAt = 1; // the scale at which it was last drawn sharp
 const foldedAtFirst = () => document.getElementById("tree").dataset.fold.split(",").filter(Boolean);
 let folded = new Set(foldedAtFirst());
 let withChecks = false;
+let withCritical = false;
+let critical = [];
 let chosen = "";
 let filterNow = null;
 let nodes = new Map(); // by task: the group, its box's place
@@ -286,11 +288,12 @@ function toggleFold(id) {
 
 // paint gives the boxes the statuses that are known now.
 function paint() {
+  const path = new Set(withCritical ? critical : []);
   for (const [id, node] of nodes) {
     const task = tasks.get(id);
     const name = task ? task.c : "pending";
     const hidden = filterNow && !filterNow.all && !matches(id, name);
-    const classes = `${node.kind} ${name}${hidden ? " faint" : ""}${id === chosen ? " chosen" : ""}`;
+    const classes = `${node.kind} ${name}${path.has(id) ? " critical" : ""}${hidden ? " faint" : ""}${id === chosen ? " chosen" : ""}`;
     if (classes !== node.was) {
       node.was = classes;
       node.group.setAttribute("class", classes);
@@ -303,6 +306,17 @@ function paint() {
       if (title && task) {
         title.textContent = `${id}: ${titleOf(id)} (${task.s})${task.n ? ", " + task.n : ""}`;
       }
+    }
+  }
+  const before = new Map();
+  if (withCritical) {
+    critical.forEach((id, i) => before.set(id, critical[i - 1]));
+  }
+  for (const edge of edges) {
+    if (edge.kind === "DEPENDS_ON") {
+      const on = before.get(edge.from) === edge.to && edge.to !== undefined;
+      edge.path.classList.toggle("critical", on);
+      edge.path.setAttribute("marker-end", on ? "url(#wf-critical)" : "url(#wf-needs)");
     }
   }
 }
@@ -481,6 +495,11 @@ document.querySelector(".tools").addEventListener("click", (event) => {
       button.setAttribute("aria-pressed", String(withChecks));
       draw();
       break;
+    case "critical":
+      withCritical = !withCritical;
+      button.setAttribute("aria-pressed", String(withCritical));
+      paint();
+      break;
   }
 });
 
@@ -488,7 +507,8 @@ bus.addEventListener("filter", (event) => {
   filterNow = event.detail;
   paint();
 });
-bus.addEventListener("state", () => {
+bus.addEventListener("state", (event) => {
+  critical = event.detail.critical || [];
   paint();
   mark();
 });
@@ -515,7 +535,8 @@ requestAnimationFrame(() => setTimeout(async () => {
   const reply = await fetch(`${plan}/live`);
   if (reply.ok) {
     const live = await reply.json();
-    apply(live.tasks);
+    critical = live.critical || [];
+    apply(live.tasks, live.critical);
   }
   await draw();
   document.body.dataset.drawn = "yes";

@@ -100,8 +100,9 @@ export function choose(id) {
 }
 
 // apply takes over the state of all tasks.
-export function apply(fresh) {
+export function apply(fresh, critical) {
   const changed = [];
+  const path = new Set(critical || []);
   for (const [id, now] of Object.entries(fresh)) {
     const was = tasks.get(id);
     tasks.set(id, now);
@@ -119,6 +120,7 @@ export function apply(fresh) {
     }
     setText(row.line.querySelector(".st"), now.s);
     setText(row.line.querySelector(".notes"), now.n || "");
+    row.line.classList.toggle("critical", path.has(id));
   }
   return changed;
 }
@@ -152,7 +154,7 @@ async function update() {
   }
   tend();
   tick();
-  const changed = apply(live.tasks);
+  const changed = apply(live.tasks, live.critical);
   const counts = new Map();
   for (const row of rows.values()) {
     if ("apart" in row.item.dataset) {
