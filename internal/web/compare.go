@@ -56,13 +56,14 @@ const (
 
 // comparePage shows two versions, or what a version changes in the repository, with what reviews say of its lines.
 func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
-	snap, _, t, err := s.askedTask(r)
+	snap, _, t, at, err := s.askedTask(r)
 	if err != nil {
 		return err
 	}
 	q := r.URL.Query()
 	p := comparePage{page: s.planHead(r, snap, "task"), Task: t, A: q.Get("a"), B: q.Get("b"),
 		Whole: q.Get("whole") == "1", Change: t.Changes()}
+	p.Past = at
 	rec := snap.Records.Of(t.TaskID)
 	for _, v := range rec.Artifacts {
 		p.Versions = append(p.Versions, plan.VersionID(v.Version))

@@ -84,9 +84,10 @@ func folded(g graph.Graph, goals map[plan.TaskID]bool) graph.Graph {
 	return out
 }
 
-// picture is the drawing of a plan: ?checks=1 with the CHECKs, ?fold=A,B with goals as single boxes.
+// picture is the drawing of a plan: ?checks=1 with the CHECKs, ?fold=A,B with goals as single boxes, ?at=COMMIT as it
+// was.
 func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
-	_, state, err := s.asked(r)
+	_, state, _, err := s.askedAt(r)
 	if err != nil {
 		return err
 	}

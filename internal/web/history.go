@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gitwf/internal/export"
@@ -15,6 +16,7 @@ import (
 
 type historyPage struct {
 	page
+	All      int
 	Events   []moment // newest first
 	Newer    int      // first event of the previous page, zero if there is none
 	Older    int
@@ -33,7 +35,7 @@ func (s *Server) historyPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := historyPage{page: s.planHead(r, snap, "history")}
+	p := historyPage{page: s.planHead(r, snap, "history"), All: len(all)}
 	p.Live = true
 	last := len(all)
 	if n, err := strconv.Atoi(r.URL.Query().Get("upto")); err == nil && n > 0 && n < last {
@@ -76,16 +78,20 @@ func (s *Server) tell(ctx context.Context, snap *gitstore.Snapshot, moments []mo
 
 // moment is one event of a plan's history.
 type moment struct {
-	N       int // from 1
-	Commit  plan.OID
-	Author  string
-	Time    time.Time
-	Subject string
-	Event   string
-	Task    plan.TaskID
-	Verdict plan.Verdict
-	Said    []export.Said // of a plan with roles, of the events that a page lists
-	Signed  signed        // of the events that a page lists
+	N        int // from 1
+	Of       int
+	Commit   plan.OID
+	Author   string
+	Time     time.Time
+	Subject  string
+	Event    string
+	Task     plan.TaskID
+	Artifact string
+	Verdict  plan.Verdict
+	Score    string
+	Merge    bool
+	Said     []export.Said // of a plan with roles, of the events that a page lists
+	Signed   signed        // of the events that a page lists
 }
 
 // history is the log of a plan up to its tip.
@@ -104,7 +110,9 @@ func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment
 		newest = append(newest, moment{
 			Commit: e.Commit, Author: plain.Line(e.Author.Name), Time: e.Time, Subject: plain.Line(e.Subject),
 			Event: plain.Line(e.Trailers["Wf-Event"]), Task: taskOf(e.Trailers["Wf-Task"]),
-			Verdict: plan.Verdict(plain.Line(e.Trailers["Wf-Verdict"])),
+			Artifact: plain.Line(e.Trailers["Wf-Artifact"]),
+			Verdict:  plan.Verdict(plain.Line(e.Trailers["Wf-Verdict"])), Score: plain.Line(e.Trailers["Wf-Score"]),
+			Merge: len(e.Parents) > 1,
 		})
 		return true
 	})
@@ -116,7 +124,7 @@ func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment
 	}
 	all := make([]moment, len(newest))
 	for i, m := range newest {
-		m.N = len(newest) - i
+		m.N, m.Of = len(newest)-i, len(newest)
 		all[m.N-1] = m
 	}
 	s.logs.keep(snap.ID, history{snap.Commit, all})
@@ -128,4 +136,33 @@ func taskOf(text string) plan.TaskID {
 		return id
 	}
 	return ""
+}
+
+// askedAt is the state that a request is about: the newest or, with ?at=COMMIT, the one after that event. The moment is
+// nil for the newest.
+func (s *Server) askedAt(r *http.Request) (*gitstore.Snapshot, *plan.State, *moment, error) {
+	snap, state, err := s.asked(r)
+	at := plan.OID(r.URL.Query().Get("at"))
+	if err != nil || at == "" {
+		return snap, state, nil, err
+	}
+	all, err := s.moments(r.Context(), snap)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, m := range all {
+		if m.Commit != at && !(len(at) >= 7 && strings.HasPrefix(string(m.Commit), string(at))) {
+			continue
+		}
+		var then *gitstore.Snapshot
+		err := s.apart(r.Context(), func(store *gitstore.Store) (err error) {
+			then, err = store.SnapshotAt(r.Context(), snap.ID, m.Commit)
+			return err
+		})
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return then, then.State(), &m, nil
+	}
+	return nil, nil, nil, notFound("there is no such event in the history of %s", snap.ID)
 }

@@ -34,7 +34,8 @@ type page struct {
 	Here     string // this address, to come back to
 	Token    string // of its forms; "" if nothing may be changed
 	Said     *Outcome
-	Live     bool // its script keeps all of it up to date
+	Past     *moment // the shown state, if not the newest
+	Live     bool    // its script keeps all of it up to date
 }
 
 func (s *Server) page(r *http.Request, title string) page {
@@ -46,14 +47,18 @@ func (s *Server) page(r *http.Request, title string) page {
 }
 
 // May reports whether the page offers changes.
-func (p page) May() bool { return p.Token != "" }
+func (p page) May() bool { return p.Token != "" && p.Past == nil }
 
 // PlanURL is the address of a plan's page, or of something below it.
 func (p page) PlanURL(parts ...string) string { return planURL(p.Plan, parts...) }
 
 // TaskURL is the address of a task's page, or of something below it.
 func (p page) TaskURL(id plan.TaskID, parts ...string) string {
-	return planURL(p.Plan, append([]string{"task", string(id)}, parts...)...)
+	u := planURL(p.Plan, append([]string{"task", string(id)}, parts...)...)
+	if p.Past != nil && len(parts) == 0 {
+		u += "?at=" + string(p.Past.Commit)
+	}
+	return u
 }
 
 // OfPlan is the address of another plan's page, or of something below it.
@@ -99,15 +104,16 @@ func (s *Server) asked(r *http.Request) (*gitstore.Snapshot, *plan.State, error)
 	return snap, state, err
 }
 
-// askedTask is asked, with the task that the request is about.
-func (s *Server) askedTask(r *http.Request) (snap *gitstore.Snapshot, state *plan.State, t *plan.TaskState, err error) {
-	if snap, state, err = s.asked(r); err != nil {
-		return nil, nil, nil, err
+// askedTask is askedAt, with the task that the request is about.
+func (s *Server) askedTask(r *http.Request) (snap *gitstore.Snapshot, state *plan.State, t *plan.TaskState, at *moment,
+	err error) {
+	if snap, state, at, err = s.askedAt(r); err != nil {
+		return nil, nil, nil, nil, err
 	}
 	if t = state.Tasks[plan.TaskID(r.PathValue("task"))]; t == nil {
-		return nil, nil, nil, notFound("there is no such task in %s", state.Plan.PlanID)
+		return nil, nil, nil, nil, notFound("there is no such task in %s", state.Plan.PlanID)
 	}
-	return snap, state, t, nil
+	return snap, state, t, at, nil
 }
 
 func (s *Server) home(w http.ResponseWriter, r *http.Request) error {

@@ -51,6 +51,7 @@ func TestNotFound(t *testing.T) {
 			"/task/PAGE-1/file/v9/index.html",
 		sitePath + "/task/PAGE-1/file/v1/nothing", sitePath + "/task/PAGE-1/attempt/1", sitePath + "/task/PAGE-1/attempt/x",
 		sitePath + "/task/PAGE-1/compare?a=v1&b=v7",
+		sitePath + "?at=0000000000000000000000000000000000000000", sitePath + "?at=HEAD", sitePath + "?at=--help",
 		"/static/nothing.css", "/static/..%2fserver.go", "/static/",
 	} {
 		if code, text := s.get(path); code != http.StatusNotFound {
@@ -59,9 +60,18 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-func TestHistory(t *testing.T) {
+func TestStateAtAnEarlierEvent(t *testing.T) {
 	s := newSite(t, nil)
 	s.rejectedAndRedone()
+	log := strings.Fields(s.Git("log", "--format=%H", "--reverse", "refs/workflow/WFS-site"))
+	if len(log) != 4 {
+		t.Fatalf("%d events", len(log))
+	}
+	for i, want := range []string{"ready", "awaiting review", "to be made again", "awaiting review"} {
+		text := s.page(sitePath + "/task/PAGE-1?at=" + log[i])
+		mustHave(t, text, ">"+want+"<", fmt.Sprintf("event %d of 4", i+1))
+		mustNotHave(t, text, `method="post"`)
+	}
 	text := s.page(sitePath + "/history")
 	mustHave(t, text, "PAGE-1: reject v1", "Ada")
 	if n := strings.Count(text, `<li value="`); n != 4 {

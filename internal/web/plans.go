@@ -21,7 +21,7 @@ import (
 type planPage struct {
 	page
 	Tip       plan.OID
-	Seen      *readmodel.Plan
+	Seen      *readmodel.Plan // of a past moment, what its state alone says
 	TopTask   string
 	Rows      []*row
 	Many      bool // the list is so long that the browser should not lay out what is out of sight
@@ -107,15 +107,18 @@ func (s *Server) planPage(w http.ResponseWriter, r *http.Request) error {
 
 // planView gathers what the plan's page shows of a state.
 func (s *Server) planView(r *http.Request) (*planPage, error) {
-	snap, _, err := s.asked(r)
+	snap, state, at, err := s.askedAt(r)
 	if err != nil {
 		return nil, err
 	}
 	p := &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, TopTask: snap.Plan.TopTask}
-	if p.Seen, err = s.Read(r.Context(), snap); err != nil {
+	if p.Past = at; at != nil {
+		p.Seen = readmodel.Of(state, nil)
+	} else if p.Seen, err = s.Read(r.Context(), snap); err != nil {
 		return nil, err
+	} else {
+		state = p.Seen.State
 	}
-	state := p.Seen.State
 	weights, err := s.Weights()
 	if err != nil {
 		return nil, err
@@ -146,6 +149,9 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 		if p.Moves, err = export.Moves(r.Context(), s.Store, snap, mostMoves); err != nil {
 			return nil, err
 		}
+	}
+	if at != nil {
+		return p, nil
 	}
 	p.Waits, p.Ran, p.Running = todos(p.Seen), s.ranOf(snap.ID), s.running(p.Seen)
 	return p, nil
@@ -288,7 +294,7 @@ func liveTasks(lang string, p *readmodel.Plan) map[plan.TaskID]liveTask {
 	return all
 }
 
-// planLive is the plan's state for the page's script.
+// planLive is the plan's state for the page's script; ?at=COMMIT as it was.
 func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.planView(r)
 	if err != nil {

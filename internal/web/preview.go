@@ -55,7 +55,7 @@ type filePage struct {
 const largestPreview = 256 << 10
 
 func (s *Server) filePage(w http.ResponseWriter, r *http.Request) error {
-	snap, state, t, err := s.askedTask(r)
+	snap, state, t, at, err := s.askedTask(r)
 	if err != nil {
 		return err
 	}
@@ -68,6 +68,7 @@ func (s *Server) filePage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := filePage{page: s.planHead(r, snap, "task"), Task: t, Version: plan.VersionID(v.Version)}
+	p.Past = at
 	p.Verdict = state.VersionVerdict(t.TaskID, p.Version)
 	p.Title = string(t.TaskID) + " " + p.Version + " " + plain.Line(entry.Path)
 	entries, err := s.Store.ListTree(r.Context(), v.Files)

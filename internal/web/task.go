@@ -59,14 +59,14 @@ type taskPage struct {
 }
 
 func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
-	snap, state, t, err := s.askedTask(r)
+	snap, state, t, at, err := s.askedTask(r)
 	if err != nil {
 		return err
 	}
 	p := taskPage{page: s.planHead(r, snap, "task"), TaskState: t, Reason: state.Reason(t), Judged: map[string]bool{},
 		Evidence: map[string]plan.CriterionResult{}}
-	p.Title = string(t.TaskID) + " " + plain.Line(t.Title)
-	p.Said, p.Live = s.said(r), true
+	p.Title, p.Past = string(t.TaskID)+" "+plain.Line(t.Title), at
+	p.Said, p.Live = s.said(r), at == nil
 	if on := state.Subject(t.TaskID); on != t {
 		http.Redirect(w, r, p.TaskURL(on.TaskID), http.StatusSeeOther) // a CHECK's records are its target's
 		return nil
@@ -94,6 +94,9 @@ func (s *Server) taskPage(w http.ResponseWriter, r *http.Request) error {
 		t.Status != plan.StatusDone && !t.Planning()
 	p.Reruns = t.Status == plan.StatusDone && !t.Planning() && t.Judges == nil && t.Decides == nil
 	p.Restores = t.NodeType != plan.Check && t.Status == plan.StatusAbandoned
+	if at != nil {
+		return s.show(w, r, http.StatusOK, "task", &p)
+	}
 	if err := state.MayBegin(); err != nil {
 		p.Idle = plain.Line(err.Error())
 	}
@@ -207,7 +210,7 @@ func (p *taskPage) Names() string {
 
 // taskTail is the end of the log of a task that somebody works on now.
 func (s *Server) taskTail(w http.ResponseWriter, r *http.Request) error {
-	_, state, t, err := s.askedTask(r)
+	_, state, t, _, err := s.askedTask(r)
 	if err != nil {
 		return err
 	}
@@ -218,7 +221,7 @@ func (s *Server) taskTail(w http.ResponseWriter, r *http.Request) error {
 const largestLog = 2 << 20
 
 func (s *Server) attemptLog(w http.ResponseWriter, r *http.Request) error {
-	snap, _, t, err := s.askedTask(r)
+	snap, _, t, _, err := s.askedTask(r)
 	if err != nil {
 		return err
 	}

@@ -203,9 +203,13 @@ await step("export what is approved, and commit it", async () => {
   check(files.includes("deliverables/WFS-release-page/bundle/") && files.includes("note.md"), files);
 });
 
-await step("read the history", async () => {
+await step("go through time", async () => {
   await page.goto(plan + "/history");
   check((await page.locator("#events li").count()) > 10, "events are missing");
+  await page.locator("#events li").last().getByRole("link").first().click();
+  await page.getByText("As it was after event 1 of").waitFor();
+  check((await page.locator('form[method="post"]').count()) === 0, "the past can be changed");
+  await page.getByRole("link", { name: "Back to now" }).click();
 });
 
 await step("by keyboard alone", async () => {
@@ -272,7 +276,7 @@ await step("in Chinese", async () => {
 const views = {
   plans: base + "/plans", plan, task: plan + "/task/NOTE-1", goal: plan + "/task/WORDS-1", blocked: plan + "/task/LOGO-1", review: plan + "/task/POST-1",
   file: plan + "/task/NOTE-1/file/v2/note.md", document: plan + "/task/PAGE-1/file/v1/index.html", compare: plan + "/task/NOTE-1/compare",
-  history: plan + "/history", error: plan + "/task/NONE-1",
+  history: plan + "/history", past: plan + "?at=" + (await git("rev-parse", "refs/workflow/WFS-release-page~6")), error: plan + "/task/NONE-1",
 };
 for (const [name, url] of Object.entries(views)) {
   await step(`audit: ${name}`, async () => {

@@ -1,6 +1,6 @@
 // The picture of the plan: the server lays it out and draws it, this script moves it, and gives every box the status that
 // its task has now.
-import { plan, word } from "/static/page.js";
+import { at, plan, word } from "/static/page.js";
 import { apply, bus, choose, has, tasks, titleOf } from "/static/list.js";
 
 const view = document.getElementById("graph");
@@ -176,6 +176,9 @@ async function draw() {
   }
   if (folded.size > 0) {
     query.set("fold", [...folded].join(","));
+  }
+  if (at) {
+    query.set("at", at);
   }
   view.setAttribute("aria-busy", "true");
   try {
@@ -360,7 +363,7 @@ function mark() {
     return;
   }
   const link = document.createElement("a");
-  link.href = `${plan}/task/${encodeURIComponent(chosen)}`;
+  link.href = `${plan}/task/${encodeURIComponent(chosen)}${at ? "?at=" + at : ""}`;
   link.textContent = chosen;
   const status = tasks.get(chosen)?.s || "";
   const first = document.createElement("p");
@@ -409,7 +412,7 @@ view.addEventListener("dblclick", (event) => {
 });
 
 function open(id) {
-  location.href = `${plan}/task/${encodeURIComponent(id)}`;
+  location.href = `${plan}/task/${encodeURIComponent(id)}${at ? "?at=" + at : ""}`;
 }
 
 // nearest is the task next to the chosen one in a direction.
@@ -532,7 +535,7 @@ document.head.append(style);
 
 // The list is on the screen first.
 requestAnimationFrame(() => setTimeout(async () => {
-  const reply = await fetch(`${plan}/live`);
+  const reply = await fetch(`${plan}/live${at ? "?at=" + at : ""}`);
   if (reply.ok) {
     const live = await reply.json();
     critical = live.critical || [];

@@ -1,5 +1,5 @@
 // The list of tasks: fold, search, filter, and stay up to date.
-import { announce, morph, onMoved, plan, refresh, tend, tick, word } from "/static/page.js";
+import { announce, at, morph, onMoved, plan, refresh, tend, tick, word } from "/static/page.js";
 
 const tree = document.getElementById("tree");
 const search = document.getElementById("search");
@@ -171,4 +171,6 @@ async function update() {
   }
   bus.dispatchEvent(new CustomEvent("state", { detail: live }));
 }
-onMoved(update);
+if (!at) {
+  onMoved(update);
+}

@@ -9,6 +9,7 @@ import { word } from "/static/words.js";
 export { morph, tend, word };
 
 export const plan = document.body.dataset.plan || "";
+export const at = document.body.dataset.at || "";
 
 // announce has a screen reader say something.
 export function announce(text) {
@@ -143,7 +144,7 @@ addEventListener("submit", (event) => {
 setInterval(tick, 1000);
 if (plan || live) {
   setInterval(() => tails().catch(() => {}), 1000);
-  if (live) {
+  if (live && !at) {
     onMoved(refresh);
   }
   connect();
