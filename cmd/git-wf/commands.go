@@ -123,7 +123,7 @@ func (e *env) workCommands() []*cli.Command {
 			planFlag(), jsonFlag(), messageFlag("what was done"),
 			textFlag("commit",
 				"of a change: what `REV` changes since its merge base with what the task begins with", ""),
-			boolFlag("worktree", "of a change: the files of this worktree, without ignored ones"),
+			boolFlag("worktree", "of a change: the files of this worktree or the claim's, without ignored ones"),
 			textFlag("reply",
 				"with --claim: a `FILE` with an agent's reply (git wf agents schema), which has the files, asks, or "+
 					"says why there are none; - is standard input", ""),

@@ -7,9 +7,9 @@ import (
 	"crypto/rand"
 	_ "embed" // for mcp.json
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -156,30 +156,14 @@ func (t *calledTool) commandLine(ctx context.Context) ([]string, error) {
 	if name != "submit" {
 		return append(words, operands...), nil
 	}
-	dir, err := t.worktree(ctx, fmt.Sprintf("%s-%v", strings.ToLower(operands[1]), args["claim"]))
-	if dir != "" {
-		words, t.dir = append(words, "--worktree"), dir
-	} else if err == nil && args["worktree"] == true {
-		err = fault.Refused("claim it again", "claim %v has no worktree here", args["claim"])
-	}
-	return append(words, operands...), err
-}
-
-// worktree is the worktree of that name, "" if there is none. Who works in it may write there and not into the git
-// directory, outside of which they must not lead git: no sandbox is around this.
-func (t *calledTool) worktree(ctx context.Context, name string) (string, error) {
 	store, err := gitstore.Open(ctx, t.dir)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	dir := store.Inside(name)
-	link, _ := os.ReadFile(filepath.Join(dir, ".git"))
-	at := strings.TrimPrefix(strings.TrimSpace(string(link)), "gitdir: ")
-	if !filepath.IsAbs(at) {
-		at = filepath.Join(dir, at)
+	if dir := claimedWorktree(store, operands[1], args["claim"]); dir != "" {
+		words, t.dir = append(words, "--worktree"), dir
+	} else if args["worktree"] == true {
+		err = fault.Refused("claim it again", "claim %v has no worktree here", args["claim"])
 	}
-	if filepath.Dir(at) != filepath.Join(store.CommonDir(), "worktrees") {
-		dir = ""
-	}
-	return dir, store.Close()
+	return append(words, operands...), errors.Join(err, store.Close())
 }

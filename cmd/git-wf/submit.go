@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -42,6 +43,12 @@ func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 		if err := e.canSubmit(name); err != nil {
 			return usage("submit %s: %w", name, err)
 		}
+	}
+	dir := claimedWorktree(eng.Store, string(t.TaskID), c.Int("claim"))
+	if dir != "" && c.Bool("worktree") && eng.Store.GitDir() == eng.Store.CommonDir() &&
+		strings.Trim(c.String("reply"), "-") == "" {
+		e.dir = dir // many programs run each command where they began
+		return cmp.Or(c.Set("plan", string(snap.ID)), e.onEngineTask(recordNear, e.submit)(c))
 	}
 	var reply []byte
 	if name := c.String("reply"); name != "" {
@@ -84,6 +91,21 @@ func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 		x.Describe()
 	}
 	return e.print("next", x)
+}
+
+// claimedWorktree is the worktree that git wf next has made for a claim, "" if there is none. Who works in it may write
+// there and not into the git directory, outside of which they must not lead git: no sandbox is around this.
+func claimedWorktree(store *gitstore.Store, task string, claim any) string {
+	dir := store.Inside(fmt.Sprintf("%s-%v", strings.ToLower(task), claim))
+	link, _ := os.ReadFile(filepath.Join(dir, ".git"))
+	at := strings.TrimPrefix(strings.TrimSpace(string(link)), "gitdir: ")
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	if filepath.Dir(at) != filepath.Join(store.CommonDir(), "worktrees") {
+		return ""
+	}
+	return dir
 }
 
 // settle does what needs neither an agent nor a maker, outside of a run. If it fails, what was recorded stands.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -33,13 +34,19 @@ var edits = map[string][]wiretest.Call{
 		toolCall("write", map[string]any{"filePath": "src/greet.sh", "content": "echo hello dear friend\n"})},
 }
 
-func toolCall(name string, input map[string]any) wiretest.Call {
+func toolCall(name string, input any) wiretest.Call {
 	data, err := json.Marshal(input)
 	if err != nil {
 		panic(err)
 	}
 	return wiretest.Call{Name: name, Input: data}
 }
+
+// shellTool is a tool that runs command lines; spareParts are what programs send with every request unless told not to.
+var (
+	shellTool  = regexp.MustCompile(`"name":"(Bash|exec_command|run_shell_command|bash)"`)
+	spareParts = regexp.MustCompile(`# auto memory|"name":"(request_user_input|todowrite)"`)
+)
 
 // The agents that people have edit a file of the repository in their checkouts; what they made lands, and why names it.
 func TestVendorsChange(t *testing.T) {
@@ -77,6 +84,15 @@ func TestVendorsChange(t *testing.T) {
 			w.run("plan", "-f", filepath.Join(home, "plan.yaml"))
 			w.run("trust", "--code")
 			w.run("run")
+			for _, q := range server.Requests() {
+				tells, runs := strings.Contains(string(q.Body), "Try each command line"), shellTool.Match(q.Body)
+				if strings.Contains(q.Prompt, "# IMPL-1: ") && tells != runs {
+					t.Errorf("is told to try command lines: %t; has a tool for them: %t", tells, runs)
+				}
+				if spare := spareParts.Find(q.Body); spare != nil {
+					t.Errorf("each request has what the work does not need: %s", spare)
+				}
+			}
 			if got := w.run("land"); !strings.Contains(got, "IMPL-1 v1 landed on ") {
 				t.Errorf("land:\n%s", got)
 			}

@@ -63,7 +63,8 @@ func (claude) call(c Config, r Request) (args, env []string) {
 		dir := cmp.Or(lookup(r.Environ, "CLAUDE_CONFIG_DIR"), filepath.Join(homeDir(r.Environ), ".claude"))
 		args = append(args, "--resume", sessionFile(r.Session, dir, "projects", "*", r.Session+".jsonl"))
 	}
-	env = []string{"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+	env = []string{"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"CLAUDE_CODE_DISABLE_AUTO_MEMORY=1"} // of a checkout that is thrown away: a third of each request
 	// It tries ten times, even with a refused key, which takes minutes; our retries come on top.
 	if lookup(r.Environ, "CLAUDE_CODE_MAX_RETRIES") == "" {
 		env = append(env, "CLAUDE_CODE_MAX_RETRIES=3")

@@ -36,7 +36,8 @@ func (codex) call(c Config, r Request) (args, env []string) {
 		"-c", "check_for_update_on_startup=false",
 		"-c", "project_doc_max_bytes=0", // the prompt has the approved AGENTS.md
 		// Tools that the work does not need: each that is offered costs tokens with every request.
-		"-c", "features.multi_agent=false", "-c", "features.goals=false", "-c", `web_search="disabled"`)
+		"-c", "features.multi_agent=false", "-c", "features.goals=false", "-c", `web_search="disabled"`,
+		"-c", "tools.experimental_request_user_input.enabled=false")
 	if sandbox == "workspace-write" { // the directories for temporary files hold those of other tasks
 		args = append(args, "-c", "sandbox_workspace_write.exclude_slash_tmp=true",
 			"-c", "sandbox_workspace_write.exclude_tmpdir_env_var=true")

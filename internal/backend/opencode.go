@@ -52,7 +52,7 @@ func (opencode) permission(c Config, r Request) string {
 		outside[path.Join(filepath.ToSlash(dir), "*")] = "allow"
 	}
 	rules := map[string]any{"*": "deny", "external_directory": outside}
-	tools := []string{"read", "glob", "grep", "list", "todowrite", "todoread", "edit"}
+	tools := []string{"read", "glob", "grep", "list", "edit"}
 	switch r.Access {
 	case MayRead:
 		tools = tools[:len(tools)-1]

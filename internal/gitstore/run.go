@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -182,12 +183,17 @@ func (s *Store) Person(ctx context.Context) (plan.Actor, error) {
 	if s.person != (plan.Actor{}) {
 		return s.person, nil
 	}
-	out, err := s.Git(ctx, "var", "GIT_COMMITTER_IDENT")
+	ident := Invocation{Args: []string{"var", "GIT_COMMITTER_IDENT"}}
+	if home, err := os.UserHomeDir(); err == nil && os.Getenv("GEMINI_CLI") != "" &&
+		os.Getenv("GIT_CONFIG_GLOBAL") == os.DevNull { // its shell hides the user's configuration from git
+		ident.Env = []string{"GIT_CONFIG_GLOBAL=" + filepath.Join(home, ".gitconfig")}
+	}
+	out, err := s.GitIn(ctx, ident)
 	if exitCode(err) > 0 {
 		return plan.Actor{}, errNoIdentity // git prints a screen of the same advice here
 	}
 	if err == nil {
-		s.person, err = parseIdent(out)
+		s.person, err = parseIdent(string(out))
 	}
 	return s.person, err
 }

@@ -164,6 +164,14 @@ func TestNothingThere(t *testing.T) {
 	if _, err := open(t, dir).Person(ctx); !errors.Is(err, errNoIdentity) {
 		t.Errorf("person: %v", err)
 	}
+	// The shell of gemini hides the user's configuration from git.
+	write(t, dir, ".gitconfig", "[user]\n\tname = Ann\n\temail = ann@example.com\n")
+	for name, value := range map[string]string{"HOME": dir, "GEMINI_CLI": "1", "GIT_CONFIG_GLOBAL": os.DevNull} {
+		t.Setenv(name, value)
+	}
+	if who, err := open(t, dir).Person(ctx); err != nil || who.Name != "Ann" {
+		t.Errorf("person: %v, %v", who, err)
+	}
 }
 
 func TestNonASCIIPlan(t *testing.T) {

@@ -90,7 +90,8 @@ func (m *merge) take(in *document.Node, want document.Node) (whole bool) {
 	for n, w := range want.Kids {
 		i := m.find(in, w)
 		raw := m.want[w.From:w.End]
-		named := strings.Contains(raw, "git-wf") || strings.Contains(raw, "git wf")
+		named := strings.Contains(raw, "git-wf") || strings.Contains(raw, "git wf") ||
+			strings.Contains(raw, ".worktrees/")
 		alone := in.Kind == document.Array || len(w.Kids) == 0 || w.Key == "git-wf" // nobody else writes in it
 		switch {
 		case n == 0 && alone && named:
