@@ -57,23 +57,22 @@ func Build(files fs.FS, role contract.Role, d Data, budget int) (Prompt, error) 
 	}
 	var head Prompt
 	if block := t.Lookup("conventions"); block != nil && len(d.Conventions) > 0 {
-		head, _, err = (&builder{block, role, budget / 4, "", map[Text]cleaned{}}).build(d)
+		head, _, err = (&builder{block, role, budget / 4, "", map[Text]cleaned{}}).build(d, nil)
 		head.Text += "\n"
 	}
 	if err != nil {
 		return Prompt{}, err
 	}
 	b := &builder{template: t, role: role, budget: budget, head: head.Text, cleaned: map[Text]cleaned{}}
-	p, need, err := b.build(d)
+	p, need, err := b.build(d, nil)
+	if err == nil && need > budget && b.head != "" { // rather none of the conventions than nothing
+		gone := Dropped{"the conventions of the repository", len(head.Text),
+			fmt.Sprintf("left out to keep within %d bytes", budget), kinds[aConvention].name}
+		head, b.head, d.Conventions = Prompt{}, "", nil
+		p, need, err = b.build(d, []Dropped{gone})
+	}
 	if err != nil {
 		return Prompt{}, err
-	}
-	if need > budget && len(d.Conventions) > 0 { // rather none of them than nothing
-		d.Conventions = nil
-		p, err := Build(files, role, d, budget)
-		p.Dropped = append(p.Dropped, Dropped{What: "the conventions of the repository", Bytes: len(head.Text),
-			Why: fmt.Sprintf("left out to keep within %d bytes", budget)})
-		return p, err
 	}
 	if need > budget {
 		return Prompt{}, &BudgetError{role, line(string(d.Task.ID)), budget, need}
@@ -90,9 +89,8 @@ type builder struct {
 	cleaned  map[Text]cleaned
 }
 
-// build leaves texts out and, if that is not enough, one list after the other.
-func (b *builder) build(d Data) (Prompt, int, error) {
-	var gone []Dropped
+// build leaves texts out and, if that is not enough, one list after the other; gone is what is missing already.
+func (b *builder) build(d Data, gone []Dropped) (Prompt, int, error) {
 	p, need, err := b.try(d, gone)
 	for i := 0; i < len(lists) && err == nil && need > b.budget; i++ {
 		shorter, more := d, slices.Clip(gone)

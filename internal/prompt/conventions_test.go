@@ -91,8 +91,9 @@ func TestConventionsGiveWay(t *testing.T) {
 	if !errors.As(err, &tooLong) {
 		t.Fatalf("got %v, %v", p, err)
 	}
-	p = build(t, contract.RoleAction, d, tooLong.Need)
-	if p.Head != "" || !slices.ContainsFunc(p.Dropped, func(x Dropped) bool {
+	p = build(t, contract.RoleAction, d, tooLong.Need+200) // with a section that says so
+	if p.Head != "" || !strings.Contains(p.Text, "- conventions of the repository: 1 text") ||
+		!slices.ContainsFunc(p.Dropped, func(x Dropped) bool {
 		return x.What == "the conventions of the repository" && x.Bytes > 0
 	}) {
 		t.Errorf("with room for the rest alone, it begins with %q and lacks %v", p.Head, p.Dropped)
