@@ -26,16 +26,36 @@ func (s *Store) RemoteOf(ctx context.Context, branch string) (string, error) {
 	return name, err
 }
 
-// MainRemote names the only remote, or origin; "" if that says nothing.
+// MainRemote names the remote that plans are shared with: wf.remote, else the only one, or origin; "" if that says
+// nothing.
 func (s *Store) MainRemote(ctx context.Context) (string, error) {
-	out, err := s.Git(ctx, "remote")
-	switch names := strings.Fields(out); {
-	case len(names) == 1:
-		return names[0], err
-	case slices.Contains(names, "origin"):
-		return "origin", err
+	_, main, err := s.remotes(ctx)
+	return main, err
+}
+
+// remotes lists the remotes, as git's configuration has them, and names the main one.
+func (s *Store) remotes(ctx context.Context) (names []string, main string, err error) {
+	all, err := s.configuration(ctx)
+	for _, kv := range all {
+		if name, ok := strings.CutSuffix(kv[0], ".url"); ok && strings.HasPrefix(name, "remote.") {
+			names = append(names, strings.TrimPrefix(name, "remote."))
+		}
+		if kv[0] == "wf.remote" {
+			main = kv[1]
+		}
 	}
-	return "", err
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch {
+	case slices.Contains(names, main):
+	case len(names) == 1:
+		main = names[0]
+	case slices.Contains(names, "origin"):
+		main = "origin"
+	default:
+		main = ""
+	}
+	return names, main, err
 }
 
 // RemoteRef asks a remote for the value of a ref; "" if it has none.
