@@ -19,6 +19,9 @@ var version = "devel"
 
 // run carries out one command line and returns its exit code.
 func (e *env) run(ctx context.Context, args []string) int {
+	if i := slices.Index(args, "--offline"); i >= 0 && !slices.Contains(args[:i], "--") { // every command takes it
+		e.offline, args = true, slices.Delete(slices.Clone(args), i, i+1)
+	}
 	e.args = args
 	app := e.app()
 	unknown := ""

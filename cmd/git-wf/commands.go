@@ -84,6 +84,8 @@ func (e *env) planningCommands() []*cli.Command {
 			messageFlag("why")),
 		command("plans", "list the plans of this repository", e.onStore(e.plans), jsonFlag(),
 			boolFlag("all,a", "list completed plans, too, apart")),
+		command("share [PLAN]", "push a plan and the policy to the remote, and from then on what is recorded in it",
+			e.onNamedPlan(e.share), planFlag(), jsonFlag()),
 		command("switch PLAN", "make another plan the active one of this worktree", e.onStore(e.switchPlan),
 			jsonFlag()),
 	}

@@ -201,27 +201,20 @@ func (p printer) printAround(found *checkup) {
 	}
 }
 
-// lacking says which plans, or the policy, are behind a remote-tracking ref: somebody has moved them back, or worked
-// elsewhere.
-func lacking(ctx context.Context, store *gitstore.Store) ([]string, error) {
+// lacking says which plans, or the policy, stand otherwise at a remote: somebody has moved them back, or has gone on.
+func lacking(ctx context.Context, store *gitstore.Store) (said []string, err error) {
 	const fetched = "refs/workflow-remotes/"
 	refs, err := store.Refs(ctx, "refs/workflow", strings.TrimSuffix(fetched, "/"))
-	var said []string
 	for _, name := range slices.Sorted(maps.Keys(refs)) {
 		remote, what := path.Split(strings.TrimPrefix(name, fetched))
 		own := refs["refs/workflow/"+what]
 		if !strings.HasPrefix(name, fetched) || own == "" || own == refs[name] {
 			continue
 		}
-		log, err := store.Git(ctx, "log", "--format=%s", string(refs[name]), "--not", string(own),
-			"--glob=refs/workflow-archive")
-		if err != nil || log == "" {
-			continue // what can't be read is a finding
+		beside, err := store.Beside(ctx, strings.TrimSuffix(remote, "/"), plan.ID(what), own, refs[name])
+		if line := beside.String(); err == nil && line != "" { // what can't be read is a finding
+			said = append(said, what+": "+line)
 		}
-		remote, subjects := strings.TrimSuffix(remote, "/"), strings.Split(log, "\n")
-		spec := fmt.Sprintf("refs/workflow/%s:refs/workflow/%[1]s", what)
-		said = append(said, fmt.Sprintf("%s lacks %s of %s, the newest %.80q: git fetch %s %s", what,
-			plain.Count(len(subjects), "commit"), remote, subjects[0], shell.Word(remote), shell.Word(spec)))
 	}
 	return said, err
 }

@@ -37,6 +37,7 @@ type env struct {
 	lands       bool   // it leads to what lands
 	decides     bool   // it is a person's decision, and a person makes it
 	inOwnName   bool   // an agent reviews, in a role that the policy opens to it
+	offline     bool   // connect to no remote for a shared plan
 	args        []string
 	origin      func() caller.Origin // where the command comes from
 }
@@ -85,6 +86,7 @@ func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) erro
 	if err := e.noteTries(store); err != nil {
 		return errors.Join(err, store.Close())
 	}
+	store.Offline = e.offline
 	store.Notice = func(text string) { fmt.Fprintln(e.stderr, plain.Line(text)) }
 	return errors.Join(f(store), store.Close())
 }

@@ -172,7 +172,7 @@ func (p printer) withPlans(ctx context.Context, g *gate.Gate, r *gate.Report, re
 	case err != nil || command == "":
 		return err
 	case refuse:
-		return fault.Refused(command+", then the same push again", "%s lacks the plan that proves these bundles",
+		return fault.Refused(command, "%s lacks the plan that proves these bundles",
 			plain.Line(remote))
 	}
 	fmt.Fprintln(p.stderr, "hint: "+plain.Line(remote)+" lacks the plan that proves these bundles: "+command)

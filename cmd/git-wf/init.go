@@ -38,11 +38,15 @@ func (e *env) initHere(c *cli.Context, store *gitstore.Store) error {
 		}
 	}
 	changed, err := e.setUp(c, store)
+	if err != nil {
+		return err
+	}
+	next, err := e.findPlans(c, store)
 	switch {
 	case err != nil:
 		return err
 	case changed:
-		fmt.Fprintln(e.stdout, "set up; next: git wf plan -f FILE")
+		fmt.Fprintln(e.stdout, "set up; next: "+next)
 	default:
 		fmt.Fprintln(e.stdout, "already set up; nothing changed")
 	}

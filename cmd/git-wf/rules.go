@@ -40,6 +40,7 @@ var decision = commandRule{looks: true, person: "*"}
 // rules are those of the commands that have any, by their words. A command without has that of the one it is part of.
 var rules = map[string]commandRule{
 	"next": {looks: true}, "submit": {looks: true}, "status": {looks: true}, "switch": {looks: true},
+	"share":    {looks: true, outside: "*"},
 	"checkout": {looks: true}, "start": {looks: true},
 	"plan":  {looks: true, lands: true, outside: "!schema"},
 	"issue": {looks: true, outside: "*"}, "issue list": {},

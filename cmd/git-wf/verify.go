@@ -95,12 +95,7 @@ func mayLackPolicy(ctx context.Context, store *gitstore.Store) error {
 	if err := errors.Join(err, err2, err3); err != nil || fetched == "" && word == "none" {
 		return err
 	}
-	hint := "git wf init"
-	if remote != "" {
-		hint = fmt.Sprintf("git fetch %[1]s %[2]s:%[2]s; where the remote has none, git wf init says so", remote,
-			gitstore.PolicyRef)
-	}
-	return fault.Usage(hint, "the policy is not here, so nobody knows what it protects")
+	return fault.Usage("git wf init", "the policy is not here, so nobody knows what it protects")
 }
 
 // replacedNote warns that git shows other objects than those that are judged; "" if it does not.

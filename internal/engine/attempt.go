@@ -36,7 +36,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 		w, err := e.prepare(h.work, h.snap, h.task, roleOf(h.task.Task), inputs)
 		var tooLong *prompt.BudgetError
 		if errors.As(err, &tooLong) { // this task can't go on, but others can
-			return e.failWith(ctx, h, err.Error())
+			return e.failWith(ctx, h, err)
 		}
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (e *Engine) makeVersion(ctx context.Context, h *hold, w *workDir, worker ag
 	if err := e.lookAhead(h, w); h.work.Err() != nil {
 		return e.broken(ctx, h)
 	} else if err != nil {
-		return e.failWith(ctx, h, err.Error())
+		return e.failWith(ctx, h, err)
 	}
 	job, err := e.jobOf(h, w)
 	if err != nil {
@@ -406,7 +406,10 @@ func (e *Engine) fail(ctx context.Context, h *hold, res agent.Result) error {
 	})
 }
 
-// failWith records that the work failed before an agent said anything.
-func (e *Engine) failWith(ctx context.Context, h *hold, message string) error {
-	return e.fail(ctx, h, agent.Result{Kind: agent.Error, Message: message})
+// failWith records that the work failed before an agent said anything. What is only not here is no attempt.
+func (e *Engine) failWith(ctx context.Context, h *hold, cause error) error {
+	if gitstore.IsAbsent(cause) {
+		return cause
+	}
+	return e.fail(ctx, h, agent.Result{Kind: agent.Error, Message: cause.Error()})
 }

@@ -126,8 +126,8 @@ func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore
 		return base, nil, err
 	}
 	if base.Tree == "" {
-		return base, nil, fault.Refused("git fetch", "%s: its change begins with commit %.12s, which is not here", id,
-			base.Commit)
+		return base, nil, &gitstore.AbsentError{Hint: "git fetch, when the clone that made it has pushed its branch",
+			What: fmt.Sprintf("%s: its change begins with commit %.12s, which is not here", id, base.Commit)}
 	}
 	var there map[plan.TaskID]gitstore.LandedCommit
 	if len(below) > 0 && first != on {

@@ -245,19 +245,25 @@ func (e *Engine) baseTree(ctx context.Context, batch *gitstore.Batch, snap *gits
 	if err != nil {
 		return "", err
 	}
-	var list []stacked
-	for _, in := range snap.State().Changes(a.TaskID) {
-		if versions[in] > 0 && in != a.TaskID {
-			list = append(list, stacked{in, versions[in]})
+	var base plan.Base
+	for _, beside := range [][]plan.TaskID{nil, below(snap, a.TaskID)} { // of one judge, it began with those, too
+		for _, in := range beside {
+			versions[in] = cmp.Or(versions[in], snap.State().Tasks[in].Approved)
+		}
+		var list []stacked
+		for _, in := range snap.State().Changes(slices.Concat(beside, []plan.TaskID{a.TaskID})...) {
+			if versions[in] > 0 && in != a.TaskID {
+				list = append(list, stacked{in, versions[in]})
+			}
+		}
+		base, _, err = e.join(ctx, batch, snap, a.TaskID, a.Base.Commit, list)
+		if err != nil || base.Tree == a.Base.Tree {
+			return base.Tree, err
 		}
 	}
-	base, _, err := e.join(ctx, batch, snap, a.TaskID, a.Base.Commit, list)
-	if err == nil && base.Tree != a.Base.Tree {
-		err = fault.Refused("git wf rerun "+string(a.TaskID),
-			"%s %s changes the tree %.12s, which is not here and does not follow from what it builds on", a.TaskID,
-			a.ArtifactID, a.Base.Tree)
-	}
-	return base.Tree, err
+	return "", &gitstore.AbsentError{Hint: "git wf rerun " + string(a.TaskID), What: fmt.Sprintf(
+		"%s %s changes the tree %.12s, which is not here and does not follow from what it builds on", a.TaskID,
+		a.ArtifactID, a.Base.Tree)}
 }
 
 // madeOf are the versions that a version was made of, and those that these were made of.

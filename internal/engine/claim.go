@@ -135,6 +135,7 @@ func (e *Engine) took(h *hold) time.Duration { return e.Now().Sub(h.began) }
 
 // take takes a claim, if necessary over from somebody whose claim no longer holds, or fails with gitstore.ErrClaimed.
 func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, error) {
+	e.Store.Refresh(ctx, id)
 	snap, err := e.Store.Near(ctx, id, want.Task)
 	if err != nil {
 		return nil, err
@@ -156,14 +157,21 @@ func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, 
 		}
 	}
 	_, _, stands := e.standing(found, want.Started)
-	ours := e.owner().owns(found) // its holder in this process has released it, or would not ask again
-	if stands && !ours {
+	ours := e.owner().owns(found)   // its holder in this process has released it, or would not ask again
+	over := found.Number <= h.ended // its work was recorded, in another clone
+	if stands && !ours && !over {
 		return nil, &gitstore.ClaimedError{Held: found}
 	}
-	h.lost = !found.Vacant() && !ours
-	want.Number = max(found.Number, h.ended) + 1
-	h.claim, err = e.Store.TakeOver(ctx, id, found, want)
-	return h, err
+	for {
+		h.lost = !found.Vacant() && !ours && !over
+		want.Number = max(found.Number, h.ended) + 1
+		h.claim, err = e.Store.TakeOver(ctx, id, found, want)
+		var now *gitstore.ClaimedError // a remote may know that it was given back
+		if !errors.As(err, &now) || !now.Held.Vacant() || now.Held.Number == 0 || found.Vacant() {
+			return h, err
+		}
+		found = now.Held
+	}
 }
 
 // mayClaim refuses new work in a plan whose session takes none. In a paused one a person may still review.

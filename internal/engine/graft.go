@@ -215,7 +215,7 @@ func (e *Engine) renderNext(ctx context.Context, h *hold) error {
 	made, err := w.Render(h.work, t.Task, expand.Version{Task: inputs[0].TaskID, Tree: inputs[0].Tree})
 	var wrong plan.Findings
 	if errors.As(err, &wrong) { // the criterion that it can be rendered was waived, or judged by another program
-		return e.failWith(ctx, h, wrong.Error())
+		return e.failWith(ctx, h, wrong)
 	}
 	if err != nil {
 		return err

@@ -61,8 +61,12 @@ func (e *Engine) Land(ctx context.Context, id plan.ID, o LandOptions) (Landed, e
 	for round := 1; ; round++ {
 		l := landing{engine: e, options: o, passed: passed}
 		err := l.round(ctx, id)
-		if !errors.Is(err, gitstore.ErrBranchMoved) || round == mostRounds {
+		switch {
+		case !errors.Is(err, gitstore.ErrBranchMoved):
 			return l.Landed, err
+		case round == mostRounds:
+			return l.Landed, fault.Refused("the same git wf land, when others rest",
+				"others were faster %d times: nothing landed", round)
 		}
 		// Two that race must not do it in step.
 		if err := gitstore.Pause(ctx, time.Duration(rand.IntN(round*50))*time.Millisecond); err != nil {
@@ -144,7 +148,7 @@ func (l *landing) round(ctx context.Context, id plan.ID) (err error) {
 	}
 	err = l.record(ctx)
 	if err == nil && l.Remote != "" && len(l.Tasks) > 0 {
-		err = e.Store.PushLanded(ctx, l.Remote, l.Branch, "", id)
+		err = e.Store.Share(ctx, l.Remote, id)
 	}
 	if err == nil {
 		err = e.closeTasks(ctx, id)
@@ -182,14 +186,11 @@ func (l *landing) push(ctx context.Context) error {
 	if err := store.MayAdvance(ctx, l.Branch, l.tip); err != nil {
 		return err
 	}
-	err := store.PushLanded(ctx, l.Remote, l.Branch, l.tip, l.snap.ID)
-	if err == nil {
-		return nil
-	}
-	if now, askErr := store.RemoteTip(ctx, l.Remote, l.Branch); askErr == nil && now != l.theirs {
+	moved, err := store.PushLanded(ctx, l.Remote, l.Branch, l.tip, l.theirs, l.snap.ID)
+	if moved {
 		return gitstore.ErrBranchMoved
 	}
-	return fmt.Errorf("nothing landed: %w", err)
+	return err
 }
 
 // all tries the queue until landing stops.

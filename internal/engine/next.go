@@ -284,7 +284,7 @@ func (e *Engine) ReleaseClaim(ctx context.Context, id plan.ID, task plan.TaskID,
 	if reason == "" {
 		return e.orNotHeld(e.Store.Vacate(ctx, id, h.claim), task, number)
 	}
-	return e.orNotHeld(e.failWith(ctx, h, reason), task, number)
+	return e.orNotHeld(e.failWith(ctx, h, errors.New(reason)), task, number)
 }
 
 func (e *Engine) orNotHeld(err error, task plan.TaskID, number int) error {

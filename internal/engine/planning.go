@@ -140,6 +140,9 @@ func (e *Engine) choosePlan(ctx context.Context, p *plan.Plan, tree plan.OID) (i
 		}
 		snap, err := e.Store.Snapshot(ctx, id)
 		if errors.Is(err, gitstore.ErrNoPlan) {
+			if remote, _ := e.Store.SharedWith(ctx, id); remote != "" {
+				continue // somebody else has begun it
+			}
 			return id, planNone, nil
 		}
 		if err != nil {

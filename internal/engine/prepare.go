@@ -47,7 +47,7 @@ func (e *Engine) takeSteps(ctx context.Context, h *hold, w *workDir) (ready bool
 	err = e.tellSteps(ctx, w, out)
 	var tooLong *prompt.BudgetError
 	if errors.As(err, &tooLong) {
-		return false, e.failWith(ctx, h, err.Error())
+		return false, e.failWith(ctx, h, err)
 	}
 	return err == nil, err
 }

@@ -25,7 +25,7 @@ func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) erro
 			return e.broken(ctx, h)
 		}
 		if err != nil {
-			return e.failWith(ctx, h, err.Error())
+			return e.failWith(ctx, h, err)
 		}
 		ev, says := e.conclusion(h.state, subject, results, h.claim.Session)
 		return e.record(ctx, id, t.TaskID, ev, h, nil, says)

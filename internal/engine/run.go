@@ -227,6 +227,7 @@ func (r *run) fallen() bool {
 
 // readClaims reads other processes' claims. It omits ours: r.running knows them better.
 func (r *run) readClaims(ctx context.Context) error {
+	r.Store.Refresh(ctx, r.id) // claims that are known from elsewhere end there
 	claims, err := r.Store.Claims(context.WithoutCancel(ctx), r.id)
 	if err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Lacking returns the command that pushes the plans on which the bundles and changes of a push rest and which the
-// remote lacks: nobody could prove them there. It is "" if the remote has them, or a state of them that is not here.
-// git can't add a ref to a push that is under way. pushed is what git tells its pre-push hook.
+// Lacking returns the command that pushes, with what is pushed, the plans on which its bundles and changes rest and
+// which the remote lacks: nobody could prove them there. It is "" if the remote has them, or a state of them that is
+// not here. git can't add a ref to a push that is under way. pushed is what git tells its pre-push hook.
 func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (command string, err error) {
 	asked := map[plan.ID]bool{}
 	var missing []string
@@ -47,7 +47,15 @@ func (g *Gate) Lacking(ctx context.Context, r *Report, remote, pushed string) (c
 	if len(missing) == 0 {
 		return "", nil
 	}
-	return plain.Line("git push " + shell.Word(remote) + " " + strings.Join(missing, " ")), nil
+	command = "git push --atomic " + shell.Word(remote)
+	for line := range strings.Lines(pushed) {
+		if f := strings.Fields(line); len(f) == 4 && f[0] != "(delete)" {
+			if command += " " + shell.Word(f[0]); f[0] != f[2] {
+				command += ":" + shell.Word(f[2])
+			}
+		}
+	}
+	return plain.Line(command + " " + strings.Join(missing, " ")), nil
 }
 
 // planSource is what to push to give a remote a plan: its ref here, or what was fetched of it from another one.

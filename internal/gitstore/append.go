@@ -40,6 +40,9 @@ var errMoved = errors.New("the plan has moved")
 // whose precondition no longer holds. After an error nothing has changed, unless the error describes something that
 // came after the commit.
 func (s *Store) Append(ctx context.Context, id plan.ID, ev plan.Event, o AppendOptions) (*Appended, error) {
+	if !o.Create {
+		s.Refresh(ctx, id)
+	}
 	done, err := s.append(ctx, id, ev, o)
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", id, err)
@@ -67,7 +70,11 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 		change, err := base.State().Decide(ev)
 		return commitInfo{oid: base.Commit, tree: base.Tree}, change, err
 	}
-	return a.appended(ctx)
+	done, err := a.appended(ctx)
+	if a.done {
+		s.noteChanged(id, a.ends)
+	}
+	return done, err
 }
 
 // Pause waits for a time, or until the context ends, which is an error.

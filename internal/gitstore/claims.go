@@ -159,7 +159,11 @@ func (s *Store) Release(ctx context.Context, id plan.ID, c plan.Claim) error {
 	if err != nil {
 		return err
 	}
-	return s.moveClaim(ctx, s.NewBatch(), refChange{ref: ref, old: held.oid}, c.Task)
+	change := refChange{ref: ref, old: held.oid}
+	if err := s.moveClaim(ctx, s.NewBatch(), change, c.Task); err != nil {
+		return err
+	}
+	return s.shareClaim(ctx, change)
 }
 
 // Vacate releases a claim that is still ours but keeps its number, so that the next claim has a higher one.
@@ -217,10 +221,14 @@ func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan
 	if err := b.Flush(ctx); err != nil {
 		return plan.Claim{}, fmt.Errorf("claim %s: %w", c.Task, err)
 	}
-	if err := s.moveClaim(ctx, b, refChange{ref, old, oid}, c.Task); err != nil {
+	change := refChange{ref, old, oid}
+	if err := s.moveClaim(ctx, b, change, c.Task); err != nil {
 		return plan.Claim{}, err
 	}
-	return c, s.awaitGC(ctx, b)
+	if err := s.awaitGC(ctx, b); err != nil || c.Vacant() && old == "" {
+		return c, err
+	}
+	return c, s.shareClaim(ctx, change)
 }
 
 // moveClaim changes a claim's ref, or finds out who was faster. The batch holds the ref's new object.

@@ -20,8 +20,8 @@ var (
 		"the repository has no working tree")
 	errThrowaway = &fault.Error{Hint: "git wf plan -f FILE, here: then people review what is made", Err: errors.New(
 		"made in a throwaway repository, where anybody passes for a person: its approvals count nowhere else")}
-	ErrNoActive = fault.Usage("git wf plan -f FILE, or git wf switch PLAN (git wf plans lists them)",
-		"no plan is active")
+	ErrNoActive = fault.Usage("git wf plan -f FILE, or git wf switch PLAN (git wf plans lists them, "+
+		"git wf init finds a remote's)", "no plan is active")
 )
 
 // unsupported reports something that this program can't work with, such as "git 2.30.2".

@@ -11,10 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"gitwf/internal/fault"
-	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"gitwf/internal/shell"
 )
 
 // Where plans and claims are (docs/format.md).
@@ -228,14 +225,11 @@ func (s *Store) noneBelow(prefix string) bool {
 }
 
 // Active returns this worktree's active plan: where none was chosen, the only one that there is beside registers,
-// unless it is completed; else ErrNoActive, with the command that brings the only plan of a remote here.
+// unless it is completed; else ErrNoActive.
 func (s *Store) Active(ctx context.Context) (plan.ID, error) {
 	id, err := s.readPointer(ctx, activeRef)
 	if errors.Is(err, ErrNoActive) {
-		refs, listErr := s.Plans(ctx)
-		if listErr == nil && len(refs) == 0 {
-			return "", s.noPlanHere(ctx)
-		}
+		refs, _ := s.Plans(ctx)
 		var only *Snapshot
 		for _, ref := range refs {
 			snap, readErr := s.Snapshot(ctx, ref.ID)
@@ -252,18 +246,6 @@ func (s *Store) Active(ctx context.Context) (plan.ID, error) {
 		}
 	}
 	return id, err
-}
-
-// noPlanHere is the error where there is no plan: a fetch brings those of the remotes into a place of their own.
-func (s *Store) noPlanHere(ctx context.Context) error {
-	out, err := s.Git(ctx, "for-each-ref", "--count=2", "--format=%(refname)", fetchedRefs+"*/WFS-*")
-	remote, id, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(out), fetchedRefs), "/")
-	if err != nil || !ok || !plan.ID(id).Valid() {
-		return ErrNoActive
-	}
-	ref := RefName(plan.ID(id))
-	return fault.Usage(fmt.Sprintf("git fetch %s %s:%[2]s", shell.Word(plain.Line(remote)), ref),
-		"%w: %s has %s, which is not here yet", ErrNoActive, plain.Line(remote), id)
 }
 
 // Former returns the plan that was active in this worktree before the current one, or ErrNoActive.

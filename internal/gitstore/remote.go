@@ -3,6 +3,8 @@ package gitstore
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,16 +28,36 @@ func (s *Store) RemoteOf(ctx context.Context, branch string) (string, error) {
 	return name, err
 }
 
-// MainRemote names the only remote, or origin; "" if that says nothing.
+// MainRemote names the remote that plans are shared with: wf.remote, else the only one, or origin; "" if that says
+// nothing.
 func (s *Store) MainRemote(ctx context.Context) (string, error) {
-	out, err := s.Git(ctx, "remote")
-	switch names := strings.Fields(out); {
-	case len(names) == 1:
-		return names[0], err
-	case slices.Contains(names, "origin"):
-		return "origin", err
+	_, main, err := s.remotes(ctx)
+	return main, err
+}
+
+// remotes lists the remotes, as git's configuration has them, and names the main one.
+func (s *Store) remotes(ctx context.Context) (names []string, main string, err error) {
+	all, err := s.configuration(ctx)
+	for _, kv := range all {
+		if name, ok := strings.CutSuffix(kv[0], ".url"); ok && strings.HasPrefix(name, "remote.") {
+			names = append(names, strings.TrimPrefix(name, "remote."))
+		}
+		if kv[0] == "wf.remote" {
+			main = kv[1]
+		}
 	}
-	return "", err
+	slices.Sort(names)
+	names = slices.Compact(names)
+	switch {
+	case slices.Contains(names, main):
+	case len(names) == 1:
+		main = names[0]
+	case slices.Contains(names, "origin"):
+		main = "origin"
+	default:
+		main = ""
+	}
+	return names, main, err
 }
 
 // RemoteRef asks a remote for the value of a ref; "" if it has none.
@@ -63,14 +85,31 @@ func (s *Store) RemoteTip(ctx context.Context, remote, branch string) (plan.OID,
 	return tip, err
 }
 
-// PushLanded pushes a commit as a branch together with a plan, both or neither. No commit means the plan alone.
-func (s *Store) PushLanded(ctx context.Context, remote, branch string, commit plan.OID, id plan.ID) error {
-	specs := []string{RefName(id) + ":" + RefName(id)}
-	if commit != "" {
-		specs = append(specs, string(commit)+":refs/heads/"+branch)
+// PushLanded pushes a commit as a branch together with a plan, both or neither. moved says that somebody else was
+// faster: what they have pushed is fetched, and the plan goes on from it.
+func (s *Store) PushLanded(ctx context.Context, remote, branch string, commit, theirs plan.OID,
+	id plan.ID) (moved bool, err error) {
+	_, err = s.Git(ctx, "push", "-q", "--atomic", "--end-of-options", remote, RefName(id)+":"+RefName(id),
+		string(commit)+":refs/heads/"+branch)
+	var refused *GitError
+	if !errors.As(err, &refused) {
+		return false, err
 	}
-	_, err := s.Git(ctx, append([]string{"push", "-q", "--atomic", "--end-of-options", remote}, specs...)...)
-	return err
+	if !s.fetchPlans(ctx, remote) {
+		return false, fmt.Errorf("nothing landed: %w", errLost)
+	}
+	before, _ := s.Tip(ctx, id)
+	_, err = s.catchUp(ctx, remote, id)
+	after, _ := s.Tip(ctx, id)
+	now, err2 := s.RemoteTip(ctx, remote, branch)
+	switch {
+	case err != nil || err2 != nil:
+		return false, fmt.Errorf("nothing landed: %w", cmp.Or(err, err2))
+	case now != theirs || before != after:
+		return true, nil
+	}
+	return false, fault.Refused("git wf doctor", "nothing landed: %s does not take it: %s", remote,
+		firstSaid(refused.Stderr))
 }
 
 // MayAdvance fails if a file of the worktree that has a branch checked out is in the way of its move to a commit.

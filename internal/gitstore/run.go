@@ -30,6 +30,7 @@ type Invocation struct {
 	Dir   string
 
 	inherits []*os.File
+	heard    io.Writer // gets what git says, too, of a git that connects to a remote
 }
 
 // subcommand is the git command that is run.
@@ -84,6 +85,10 @@ func runGitSaying(ctx context.Context, in Invocation) (out []byte, said string, 
 	cmd.Env = append(append(os.Environ(), gitEnv...), in.Env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = patience
+	if in.heard != nil {
+		cmd.Stderr = io.MultiWriter(&stderr, in.heard)
+		cmd.WaitDelay = time.Second // the program that connects may hang
+	}
 	err = cmd.Run()
 	if err == nil {
 		return stdout.Bytes(), stderr.String(), nil

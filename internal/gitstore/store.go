@@ -27,6 +27,9 @@ type Store struct {
 	// Notice receives what waiting people should know, from several goroutines; may be nil. Set it before use.
 	Notice func(string)
 
+	Offline bool // connects to no remote for shared plans; set it before you use the store
+	share   shares
+
 	objects *reader
 	events  *refUpdater // flushes the refs that it moves
 	leases  *refUpdater // does not: a claim lost in a power cut is claimed again
@@ -146,6 +149,7 @@ func parseVersion(printed string) (gitVersion, error) {
 
 // Close ends the Store's git processes and saves what it knows of long plans for the next Store.
 func (s *Store) Close() error {
+	s.pushChanged()
 	s.mu.Lock()
 	for id, k := range s.plans {
 		s.saveCache(id, k)

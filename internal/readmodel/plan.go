@@ -43,6 +43,8 @@ type Entry struct {
 	Active bool     `json:"active"`
 	Commit plan.OID `json:"commit"`
 	Error  string   `json:"error,omitempty"` // why it can't be read
+
+	Shared *gitstore.Shared `json:"shared,omitempty"`
 }
 
 // List reads the plans of a repository under the claims of now.
@@ -64,6 +66,9 @@ func List(ctx context.Context, store *gitstore.Store, now time.Time) ([]Entry, e
 			if s, err = engine.StateNow(ctx, store, snap, now); err == nil {
 				one.Head = HeadOf(s)
 			}
+		}
+		if err == nil {
+			one.Shared, err = store.Shared(ctx, ref.ID, ref.Tip)
 		}
 		if err != nil {
 			one.Error = err.Error()
@@ -88,6 +93,8 @@ type Plan struct {
 	Unread []plan.TaskID `json:"unread,omitempty"`
 	Next   []string      `json:"next,omitempty"` // commands with which it goes on or lands
 	Then   []string      `json:"then,omitempty"` // of a plan that is done: commands that begin what may follow it
+
+	Shared *gitstore.Shared `json:"shared,omitempty"` // how it stands beside its remote
 
 	State  *plan.State   `json:"-"`
 	Open   []engine.Wait `json:"-"` // what each open task waits for
@@ -214,6 +221,9 @@ func (r Reader) Read(ctx context.Context, snap *gitstore.Snapshot) (*Plan, error
 	}
 	evidence, err := r.prove(ctx, snap)
 	if err != nil {
+		return nil, err
+	}
+	if p.Shared, err = store.Shared(ctx, snap.ID, snap.Commit); err != nil {
 		return nil, err
 	}
 	own := export.SelfReviewed(ctx, store, snap, s)

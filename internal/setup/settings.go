@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"time"
 
 	"gitwf/internal/gitstore"
 )
@@ -69,13 +68,12 @@ func (s Setup) settlePolicy(ctx context.Context) (changed bool, err error) {
 	if remote == "" {
 		return s.addValue(ctx, key, none)
 	}
-	asking, stop := context.WithTimeout(ctx, 10*time.Second)
-	defer stop()
-	there, err := s.Store.RemoteRef(asking, remote, gitstore.PolicyRef)
+	reached := s.Store.FetchPlans(ctx, remote)
+	there, err := s.Store.Ref(ctx, "refs/workflow-remotes/"+remote+"/policy")
 	switch {
 	case there != "" && s.hasValue(ctx, key, none):
 		return true, s.config(ctx, "--unset-all", key)
-	case err != nil || there != "":
+	case err != nil || there != "" || !reached:
 		return false, ctx.Err()
 	}
 	return s.addValue(ctx, key, none)
