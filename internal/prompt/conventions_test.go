@@ -94,8 +94,8 @@ func TestConventionsGiveWay(t *testing.T) {
 	p = build(t, contract.RoleAction, d, tooLong.Need+200) // with a section that says so
 	if p.Head != "" || !strings.Contains(p.Text, "- conventions of the repository: 1 text") ||
 		!slices.ContainsFunc(p.Dropped, func(x Dropped) bool {
-		return x.What == "the conventions of the repository" && x.Bytes > 0
-	}) {
+			return x.What == "the conventions of the repository" && x.Bytes > 0
+		}) {
 		t.Errorf("with room for the rest alone, it begins with %q and lacks %v", p.Head, p.Dropped)
 	}
 	mine := fstest.MapFS{"prompts/parts.md": {Data: []byte(`{{define "mine"}}{{end}}x`)},
