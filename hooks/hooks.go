@@ -72,10 +72,11 @@ type Action struct {
 	Did  string // what happened to it
 }
 
-// Report lists what Install or Uninstall did. It is empty when there was nothing to do.
+// Report lists what Install or Uninstall did.
 type Report struct {
-	Mode    Mode // how the hooks are installed; empty after Uninstall
-	Actions []Action
+	Mode    Mode     // how the hooks are installed; empty after Uninstall
+	Actions []Action // empty when there was nothing to do
+	Hooks   []HookStatus
 }
 
 func (r *Report) add(path, did string) { r.Actions = append(r.Actions, Action{path, did}) }

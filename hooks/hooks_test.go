@@ -216,9 +216,18 @@ func (r *repo) wantCalls(want string) {
 	}
 }
 
+// probe is Probe for the hooks as they are now.
+func probe(ctx context.Context, o Options) error {
+	all, err := Status(ctx, o)
+	if err == nil {
+		err = Probe(ctx, o.Git, all)
+	}
+	return err
+}
+
 func (r *repo) wantReached() {
 	r.t.Helper()
-	if err := Probe(r.t.Context(), r.options()); err != nil {
+	if err := probe(r.t.Context(), r.options()); err != nil {
 		r.t.Error(err)
 	}
 }
@@ -896,7 +905,7 @@ func TestStatus(t *testing.T) {
 			if st.Name != "pre-commit" || st.Active != c.active || (c.reason == "") != (st.Reason == "") || !strings.Contains(st.Reason, c.reason) {
 				t.Errorf("status %+v", st)
 			}
-			if err := Probe(t.Context(), r.options()); (err == nil) != c.active {
+			if err := probe(t.Context(), r.options()); (err == nil) != c.active {
 				t.Errorf("probe: %v", err)
 			}
 			if _, err := os.Stat(ran); err == nil {
@@ -918,7 +927,7 @@ func TestProbeLeavesOwnHooksAlone(t *testing.T) {
 		for _, s := range clientSpecs(true) {
 			r.hook(s.name, own, 0o755)
 		}
-		if err := Probe(t.Context(), r.options()); err == nil || !strings.Contains(err.Error(), "pre-push") {
+		if err := probe(t.Context(), r.options()); err == nil || !strings.Contains(err.Error(), "pre-push") {
 			t.Errorf("before install: %v", err)
 		}
 		r.install()
@@ -945,7 +954,7 @@ func TestProbeOldGit(t *testing.T) {
 	}
 	_, err := Install(t.Context(), o)
 	must(t, err)
-	must(t, Probe(t.Context(), o))
+	must(t, probe(t.Context(), o))
 }
 
 // Every shell that may read the section accepts it, also with -e and -u.

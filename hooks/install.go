@@ -31,7 +31,14 @@ func Install(ctx context.Context, o Options) (Report, error) {
 	if in.report.Mode == ModeDispatcher {
 		write = in.dispatcher
 	}
-	if err := write(ctx); err != nil {
+	err = write(ctx)
+	if err == nil && in.report.Mode == ModeDispatcher {
+		in.at, err = inspectLayout(ctx, in.git) // which has changed
+	}
+	if err == nil {
+		in.report.Hooks, err = in.status()
+	}
+	if err != nil {
 		return in.report, fmt.Errorf("install hooks: %w", err)
 	}
 	return in.report, nil

@@ -20,16 +20,8 @@ const (
 // hooksPath is the setting of where git looks for hooks.
 const hooksPath = "core.hooksPath"
 
-// A version is git's major and minor version.
-type version struct{ major, minor int }
-
-func (v version) atLeast(major, minor int) bool {
-	return v.major > major || v.major == major && v.minor >= minor
-}
-
 // A layout says where a repository's hooks are.
 type layout struct {
-	git     version
 	bare    bool
 	common  string // the common git directory, which all linked worktrees share
 	top     string // the top of the worktree; empty in a bare repository
@@ -44,27 +36,19 @@ type layout struct {
 // inspectLayout asks git where it looks for hooks.
 func inspectLayout(ctx context.Context, git Git) (layout, error) {
 	var l layout
-	out, err := git(ctx, "version")
-	if err != nil {
-		return l, fmt.Errorf("ask git for its version: %w", err)
-	}
-	if _, err := fmt.Sscanf(out, "git version %d.%d", &l.git.major, &l.git.minor); err != nil {
-		return l, fmt.Errorf("read git's version from %q: %w", out, err)
-	}
-	out, err = git(ctx, "rev-parse", "--is-bare-repository", "--path-format=absolute", "--git-common-dir", "--git-path",
-		"hooks")
-	if err != nil {
+	out, err := git(ctx, "rev-parse", "--is-bare-repository", "--path-format=absolute", "--git-common-dir",
+		"--git-path", "hooks", "--show-toplevel") // last, where a bare repository has an error
+	lines := strings.Split(out, "\n")
+	l.bare = lines[0] == "true"
+	if err != nil && !l.bare {
 		return l, fmt.Errorf("find the hooks directory: %w", err)
 	}
-	lines := strings.Split(out, "\n")
-	if len(lines) != 3 {
+	if len(lines) != 4 && (err == nil || len(lines) != 3) {
 		return l, errors.New("find the hooks directory: the repository's path has a newline in it")
 	}
-	l.bare, l.common, l.dir = lines[0] == "true", lines[1], lines[2]
+	l.common, l.dir = lines[1], lines[2]
 	if !l.bare {
-		if l.top, err = git(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel"); err != nil {
-			return l, fmt.Errorf("find the top of the worktree: %w", err)
-		}
+		l.top = lines[3]
 	}
 	l.readSettings(ctx, git)
 	return l, nil

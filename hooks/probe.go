@@ -9,48 +9,47 @@ import (
 	"gitwf/internal/shell"
 )
 
-// Probe proves that git reaches the gate: it makes git run each hook with a nonce in the environment, and the script
-// prints that nonce before it does anything else. The repository's own hooks don't run and nothing changes. The error
-// names each hook that git does not reach, and why.
-func Probe(ctx context.Context, o Options) error {
-	in, err := newInstaller(ctx, o)
+// Probe proves that git reaches the hooks whose state is given: it makes git run each with a nonce in the environment,
+// and the script prints that nonce before it does anything else. The repository's own hooks don't run and nothing
+// changes. The error names each hook that git does not reach, and why.
+func Probe(ctx context.Context, git Git, all []HookStatus) error {
+	var major, minor int
+	printed, err := git(ctx, "version")
+	if err == nil {
+		_, err = fmt.Sscanf(printed, "git version %d.%d", &major, &minor)
+	}
+	if err != nil {
+		return fmt.Errorf("ask git for its version: %w", err)
+	}
+	// Git runs an alias in its own shell where hooks run, on every system, and an alias can set the environment.
+	nonce := rand.Text()
+	alias := "alias.wf-probe=!GIT_WF_PROBE=" + nonce + "; export GIT_WF_PROBE"
+	for _, st := range all {
+		run := "git hook run --ignore-missing " + st.Name
+		if major == 2 && minor < 36 {
+			run = shell.Quote(st.Path)
+		}
+		if st.Active { // otherwise it is not ours to run
+			alias += "; " + run + " </dev/null 2>&1"
+		}
+		alias += "; echo; echo . " + nonce
+	}
+	rest, err := git(ctx, "-c", alias, "wf-probe")
 	if err != nil {
 		return fmt.Errorf("probe hooks: %w", err)
 	}
-	all, err := in.status()
-	if err != nil {
-		return err
-	}
 	var bad []string
 	for _, st := range all {
-		if why := probe(ctx, in.git, in.at, st); why != "" {
-			bad = append(bad, st.Name+": "+why)
+		var out string
+		out, rest, _ = strings.Cut(rest, ". "+nonce)
+		if want := "git-wf " + st.Name + " " + nonce; !st.Active {
+			bad = append(bad, st.Name+": "+st.Reason)
+		} else if out = strings.TrimSpace(out); out != want {
+			bad = append(bad, fmt.Sprintf("%s: git did not run %s: expected %q, found %q", st.Name, st.Path, want, out))
 		}
 	}
 	if len(bad) > 0 {
 		return fmt.Errorf("git does not reach the gate: %s", strings.Join(bad, "; "))
 	}
 	return nil
-}
-
-// probe says why git does not reach a hook; it is empty if git does. It does not run a hook that is not ours.
-func probe(ctx context.Context, git Git, l layout, st HookStatus) string {
-	if !st.Active {
-		return st.Reason
-	}
-	nonce := rand.Text()
-	run := "git hook run --ignore-missing " + st.Name
-	if !l.git.atLeast(2, 36) {
-		run = shell.Quote(st.Path)
-	}
-	// Git runs an alias in its own shell where hooks run, on every system, and an alias can set the environment.
-	alias := "alias.wf-probe=!GIT_WF_PROBE=" + nonce + " " + run + " </dev/null 2>&1 || :"
-	out, err := git(ctx, "-c", alias, "wf-probe")
-	if err != nil {
-		return err.Error()
-	}
-	if want := "git-wf " + st.Name + " " + nonce; strings.TrimSpace(out) != want {
-		return fmt.Sprintf("git did not run %s: expected %q, found %q", st.Path, want, out)
-	}
-	return ""
 }

@@ -19,14 +19,10 @@ type Sighting struct {
 	Settings []string // config files that git does not name while they are empty; not all need exist
 }
 
-// Remember asks git whether it runs the gate in each hook, and records it if so. Otherwise why names one hook that git
-// does not run, the reason, and the command that fixes it.
-func (s Sighting) Remember(ctx context.Context, o Options) (why string, err error) {
-	all, err := Status(ctx, o)
-	if err != nil {
-		return "", err
-	}
-	files, err := s.settings(ctx, o.Git)
+// Remember records the state of the hooks if git runs the gate in each. Otherwise why names one hook that git does not
+// run, the reason, and the command that fixes it.
+func (s Sighting) Remember(ctx context.Context, git Git, all []HookStatus) (why string, err error) {
+	files, err := s.settings(ctx, git)
 	if err != nil {
 		return "", err
 	}

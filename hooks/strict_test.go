@@ -29,7 +29,7 @@ func (r *repo) installStrict() {
 	o.Strict = true
 	_, err := Install(r.t.Context(), o)
 	must(r.t, err)
-	must(r.t, Probe(r.t.Context(), o))
+	must(r.t, probe(r.t.Context(), o))
 }
 
 // bypass runs git with all hooks off, as somebody who bypasses the gate would.
@@ -547,7 +547,7 @@ func TestStrictOff(t *testing.T) {
 			}
 			r.install()
 			diff(t, "strict off", loose, r.snapshot())
-			if err := Probe(t.Context(), o); err == nil || !strings.Contains(err.Error(), strictName) {
+			if err := probe(t.Context(), o); err == nil || !strings.Contains(err.Error(), strictName) {
 				t.Errorf("probe: %v", err)
 			}
 			r.installStrict()
@@ -572,7 +572,7 @@ func (r *repo) server(prepare func(bare *repo)) *repo {
 	prepare(&bare)
 	_, err := Install(r.t.Context(), onServer(bare.options()))
 	must(r.t, err)
-	must(r.t, Probe(r.t.Context(), onServer(bare.options())))
+	must(r.t, probe(r.t.Context(), onServer(bare.options())))
 	return &bare
 }
 

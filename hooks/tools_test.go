@@ -170,7 +170,7 @@ func TestFrameworkFirst(t *testing.T) {
 			r.git("add", ".")
 			r.git("commit", "-qm", "checks")
 			if f.syncs {
-				if err := Probe(t.Context(), r.options()); err == nil ||
+				if err := probe(t.Context(), r.options()); err == nil ||
 					!strings.Contains(err.Error(), "another tool has written it anew") {
 					t.Errorf("the probe after a change of the configuration: %v", err)
 				}
@@ -211,7 +211,7 @@ func TestFrameworkLater(t *testing.T) {
 				!strings.Contains(got.Reason, "git wf hooks install") {
 				t.Errorf("status after %s: %+v", f.tool, got)
 			}
-			if err := Probe(t.Context(), o); err == nil {
+			if err := probe(t.Context(), o); err == nil {
 				t.Errorf("the probe sees nothing")
 			}
 			r.installStrict()
@@ -380,7 +380,7 @@ func TestForcedTools(t *testing.T) {
 					}
 					o := r.options()
 					o.Strict = true
-					must(t, Probe(t.Context(), o))
+					must(t, probe(t.Context(), o))
 					if out := r.wantCommit(true, "--allow-empty"); husky && !strings.Contains(out, "said by husky") {
 						t.Errorf("husky did not run: %s", out)
 					}
@@ -401,7 +401,7 @@ func TestForcedTools(t *testing.T) {
 					r.tool("husky")
 					o := r.options()
 					o.Strict = true
-					must(t, Probe(t.Context(), o))
+					must(t, probe(t.Context(), o))
 				}
 			})
 		}
@@ -473,7 +473,7 @@ func TestHuskyKeepsTheGate(t *testing.T) {
 		}
 		o := r.options()
 		o.Strict = true
-		must(r.t, Probe(r.t.Context(), o))
+		must(r.t, probe(r.t.Context(), o))
 		all, err := Status(r.t.Context(), o)
 		must(r.t, err)
 		for _, st := range all {

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"gitwf/internal/pattern"
 )
 
 // A block is a fenced part of a document that a reader types into a shell: ```sh has command lines, ```console has them
@@ -23,8 +24,8 @@ type block struct {
 }
 
 var (
-	fenceLine  = regexp.MustCompile("^(`{3,})(.*)$")
-	notRunLine = regexp.MustCompile(`^<!-- not run: (.+) -->$`)
+	fenceLine  = pattern.Compile("^(`{3,})(.*)$")
+	notRunLine = pattern.Compile(`^<!-- not run: (.+) -->$`)
 )
 
 // blocksOf reads the blocks of a document. A fence inside a longer one is text.
@@ -32,7 +33,7 @@ func blocksOf(document string) (all []block) {
 	heading, above, fence := "", "", ""
 	var open *block
 	for i, line := range strings.Split(document, "\n") {
-		m := fenceLine.FindStringSubmatch(line)
+		m := fenceLine.Get().FindStringSubmatch(line)
 		switch {
 		case fence != "" && m != nil && len(m[1]) >= len(fence) && m[2] == "":
 			if open != nil {
@@ -46,7 +47,7 @@ func blocksOf(document string) (all []block) {
 			fence = m[1]
 			if m[2] == "sh" || m[2] == "console" {
 				open = &block{heading: heading, console: m[2] == "console", line: i + 1}
-				if why := notRunLine.FindStringSubmatch(above); why != nil {
+				if why := notRunLine.Get().FindStringSubmatch(above); why != nil {
 					open.notRun = why[1]
 				}
 			}
@@ -88,12 +89,12 @@ const waits = "git() { command git \"$@\" || test $? = 3; }\n"
 
 // What is different each time: how long something took, and a commit's id.
 var (
-	took   = regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`)
-	commit = regexp.MustCompile(`\b[0-9a-f]{12}\b`)
+	took   = pattern.Compile(`\b\d+(\.\d+)?m?s\b`)
+	commit = pattern.Compile(`\b[0-9a-f]{12}\b`)
 )
 
 func alike(line string) string {
-	return commit.ReplaceAllString(took.ReplaceAllString(strings.Join(strings.Fields(line), " "), "0s"), "ID")
+	return commit.Get().ReplaceAllString(took.Get().ReplaceAllString(strings.Join(strings.Fields(line), " "), "0s"), "ID")
 }
 
 // runConsole runs the commands of a ```console block. What it shows of their output they must print, in this order.
@@ -135,13 +136,13 @@ func TestBlocksAreRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := map[string]bool{}
-	command := regexp.MustCompile(`(?m)^block (\S+) '((?:[^'\n]|'')+)'$`)
+	command := pattern.Compile(`(?m)^block (\S+) '((?:[^'\n]|'')+)'$`)
 	for _, name := range scripts {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range command.FindAllStringSubmatch(string(data), -1) {
+		for _, m := range command.Get().FindAllStringSubmatch(string(data), -1) {
 			ran[m[1]+" "+strings.ReplaceAll(m[2], "''", "'")] = true
 		}
 	}

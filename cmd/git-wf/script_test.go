@@ -93,6 +93,7 @@ func approveAll() {
 // testscript they have:
 //
 //	git ARG...          runs git in a repository of its own; after each "git wf" the repository must be sound
+//	damages             says that what follows damages repositories on purpose
 //	code N git ARG...   the same, and the exit code must be N
 //	$EXAMPLES           the folder examples/ of the project
 //	[root]              a condition: whoever runs the tests may write everywhere
@@ -114,7 +115,7 @@ func TestScripts(t *testing.T) {
 		Dir: dir,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"git": gitCommand, "code": codeCommand, "remember": rememberCommand, "unchanged": unchangedCommand,
-			"json": jsonCommand, "block": blockCommand,
+			"json": jsonCommand, "block": blockCommand, "damages": damagesCommand,
 		},
 		Condition: func(name string) (bool, error) {
 			switch name {
@@ -151,7 +152,17 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			e.Values[judgedKey{}] = map[string]string{}
+			all := map[string]judged{}
+			e.Values[judgedKey{}] = all
+			e.Defer(func() {
+				for dir, at := range all {
+					if _, err := os.Stat(dir); err == nil {
+						if said := at.flaws(dir); said != "" {
+							e.T().Fatal(said)
+						}
+					}
+				}
+			})
 			e.Setenv("GOCACHE", cmp.Or(os.Getenv("GOCACHE"), filepath.Join(cache, "go-build"))) // of the tests themselves
 			e.Setenv("EXAMPLES", examples)
 			e.Setenv("PATH", path)
@@ -165,6 +176,7 @@ func TestScripts(t *testing.T) {
 				e.Setenv("CHAOS_GIT", git)
 				e.Setenv("CHAOS_SCRIPT", script)
 			}
+			e.Setenv("GOGC", "400") // few commands live long enough to be worth collecting
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 			e.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(e.WorkDir))
@@ -291,16 +303,24 @@ func runGit(ts *testscript.TestScript, args []string) error {
 	return err
 }
 
-// judgedKey finds, by directory, the refs of a repository that sound has judged.
+// judgedKey finds, by directory, the repositories that sound has judged.
 type judgedKey struct{}
 
-// sound checks what must hold after every command: git finds nothing wrong, and the history of every plan only grew.
+// judged is a repository as sound has judged it.
+type judged struct {
+	refs    string
+	git     func(args ...string) (string, error) // runs git there
+	damaged bool                                 // on purpose, after it was judged
+}
+
+// sound checks what must hold after every command: the history of every plan only grew. At the end of the script git
+// finds nothing wrong, either: objects stay, so that looking once is enough.
 func sound(ts *testscript.TestScript, dir string) {
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(ts.Getenv("WORK"))}
 	git := func(args ...string) (string, error) {
 		cmd := exec.Command("git", args...)
-		cmd.Dir = dir
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + ts.Getenv("HOME"), "GIT_CONFIG_NOSYSTEM=1",
-			"GIT_CEILING_DIRECTORIES=" + filepath.Dir(ts.Getenv("WORK"))}
+		cmd.Dir, cmd.Env = dir, env
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -308,19 +328,22 @@ func sound(ts *testscript.TestScript, dir string) {
 	if err != nil && strings.Contains(refs, "not a git repository") {
 		return // that is what the command was about
 	}
-	judged := ts.Value(judgedKey{}).(map[string]string)
-	if judged[dir] == refs && err == nil {
+	all := ts.Value(judgedKey{}).(map[string]judged)
+	was := all[dir]
+	if was.refs == refs && err == nil {
 		return // nothing was recorded
 	}
-	judged[dir] = refs
-	// Without the two files that only git's own maintenance writes: fsck starts a process for each, even where there is none.
-	if out, err := git("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false",
-		"fsck", "--strict", "--no-dangling", "--no-progress"); err != nil {
-		ts.Fatalf("git fsck --strict: %v\n%s", err, out)
-	}
-	out, err := git("log", "--glob=refs/workflow", "--diff-merges=first-parent", "--root", "-r", "--name-status",
+	all[dir] = judged{refs, git, was.damaged}
+	args := []string{"log", "--glob=refs/workflow", "--diff-merges=first-parent", "--root", "-r", "--name-status",
 		"--no-renames", "--format=",
-		"--invert-grep", "--grep=^Wf-Event: masked$") // which replaces records, as doctor_secret shows
+		"--invert-grep", "--grep=^Wf-Event: masked$", // which replaces records, as doctor_secret shows
+		"--ignore-missing", "--not"}
+	for line := range strings.Lines(was.refs) { // what they hold was judged
+		if oid, ref, _ := strings.Cut(line, " commit\t"); strings.HasPrefix(ref, "refs/workflow/") {
+			args = append(args, oid)
+		}
+	}
+	out, err := git(args...)
 	if err != nil {
 		ts.Fatalf("git log: %v\n%s", err, out)
 	}
@@ -329,6 +352,32 @@ func sound(ts *testscript.TestScript, dir string) {
 		if line != "" && !strings.HasPrefix(line, "A\t") && line != "M\tplan.json" && line != "M\tpolicy.json" {
 			ts.Fatalf("a commit below refs/workflow does more than add paths: %s", line)
 		}
+	}
+}
+
+// flaws says what git finds wrong with a repository.
+func (j judged) flaws(dir string) string {
+	if j.damaged {
+		return ""
+	}
+	// Without the two files that only git's own maintenance writes: fsck starts a process for each, even where there is none.
+	if out, err := j.git("-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false",
+		"fsck", "--strict", "--no-dangling", "--no-progress"); err != nil &&
+		!strings.Contains(out, "not a git repository") { // the script has removed it
+		return fmt.Sprintf("%s: git fsck --strict: %v\n%s", dir, err, out)
+	}
+	return ""
+}
+
+// damagesCommand looks for flaws for the last time: what follows makes some.
+func damagesCommand(ts *testscript.TestScript, _ bool, _ []string) {
+	all := ts.Value(judgedKey{}).(map[string]judged)
+	for dir, at := range all {
+		if said := at.flaws(dir); said != "" {
+			ts.Fatalf("%s", said)
+		}
+		at.damaged = true
+		all[dir] = at
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"gitwf/internal/fault"
+	"gitwf/internal/pattern"
 	"gitwf/internal/repotest/tool"
 	"gitwf/internal/terminal"
 )
@@ -204,13 +205,13 @@ func (t *tty) read() {
 	}
 }
 
-var sequenceForm = regexp.MustCompile(`^\x1b\[[0-9;?]*[A-Za-z]`)
+var sequenceForm = pattern.Compile(`^\x1b\[[0-9;?]*[A-Za-z]`)
 
 // obey does with the screen what a terminal does. It knows what the program may send, and complains about the rest.
 func (t *tty) obey() {
 	for len(t.rest) > 0 {
 		if t.rest[0] == 0x1b {
-			seq := sequenceForm.Find(t.rest)
+			seq := sequenceForm.Get().Find(t.rest)
 			if seq == nil {
 				if len(t.rest) > 20 {
 					t.t.Errorf("a strange sequence %q", t.rest[:20])

@@ -174,14 +174,22 @@ func (s *Store) FitsOn(ctx context.Context, version, on plan.OID) (bool, error) 
 	return true, err
 }
 
-// ChangeDiff returns what a version changes in the repository as a patch.
+// ChangeDiff returns what a version changes in the repository as a patch, which is not to be altered: each task that
+// builds on the version asks for it.
 func (s *Store) ChangeDiff(ctx context.Context, version plan.OID) ([]byte, error) {
+	if patch, ok := s.patches.Load(version); ok {
+		return patch.([]byte), nil
+	}
 	before, after, err := s.ChangeSides(ctx, version)
 	if err != nil {
 		return nil, err
 	}
-	return s.GitIn(ctx, Invocation{Args: []string{"diff-tree", "-p", "-M", "--binary", "--no-ext-diff", "--no-textconv",
-		"--no-color", "--end-of-options", string(before), string(after)}})
+	patch, err := s.GitIn(ctx, Invocation{Args: []string{"diff-tree", "-p", "-M", "--binary", "--no-ext-diff",
+		"--no-textconv", "--no-color", "--end-of-options", string(before), string(after)}})
+	if err == nil && len(patch) <= 16<<10 { // memory for all that are larger would be too much
+		s.patches.Store(version, patch)
+	}
+	return patch, err
 }
 
 // EmptyTree is the tree without entries, which git has everywhere.
@@ -234,8 +242,8 @@ func (s *Store) Trunk(ctx context.Context) (branch string, tip plan.OID, err err
 			return name, tip, err
 		}
 	}
-	if remote, err := s.Git(ctx, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD"); err == nil {
-		names = append([]string{strings.TrimPrefix(remote, "origin/")}, names...)
+	if ref, err := s.target(ctx, s.commonDir, "refs/remotes/origin/HEAD"); err == nil && ref != "" {
+		names = append([]string{strings.TrimPrefix(ref, "refs/remotes/origin/")}, names...)
 	}
 	for _, name := range append(names, "main", "master") {
 		if tip, err := s.CommitOf(ctx, "refs/heads/"+name); err != nil || tip != "" {

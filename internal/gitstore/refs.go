@@ -252,21 +252,29 @@ func (s *Store) Active(ctx context.Context) (plan.ID, error) {
 func (s *Store) Former(ctx context.Context) (plan.ID, error) { return s.readPointer(ctx, formerRef) }
 
 func (s *Store) readPointer(ctx context.Context, name string) (plan.ID, error) {
-	// The ref is usually a file. Reading it works even if the plan's ref is damaged, when git says nothing.
-	ref, ok := PointsTo(filepath.Join(s.gitDir, name))
-	if !ok {
-		var err error
-		if ref, err = s.Git(ctx, "symbolic-ref", "--quiet", name); exitCode(err) == 1 {
-			return "", ErrNoActive
-		} else if err != nil {
-			return "", err
-		}
-	}
-	id := plan.ID(strings.TrimPrefix(ref, planRefs))
-	if !id.Valid() {
+	ref, err := s.target(ctx, s.gitDir, name)
+	switch id := plan.ID(strings.TrimPrefix(ref, planRefs)); {
+	case err != nil || id.Valid():
+		return id, err
+	case ref != "":
 		return "", fmt.Errorf("%s stands for %s: %w", name, ref, ErrNoActive)
 	}
-	return id, nil
+	return "", ErrNoActive
+}
+
+// target returns the ref that a symbolic ref names, "" if there is none. It is usually a file, which can be read even
+// if the ref that it names is damaged, when git says nothing.
+func (s *Store) target(ctx context.Context, dir, name string) (string, error) {
+	file := filepath.Join(dir, filepath.FromSlash(name))
+	ref, ok := PointsTo(file)
+	if ok || lstat(file) == nil && lstat(filepath.Join(s.commonDir, "reftable")) == nil {
+		return ref, nil
+	}
+	ref, err := s.Git(ctx, "symbolic-ref", "--quiet", name)
+	if exitCode(err) == 1 {
+		err = nil
+	}
+	return ref, err
 }
 
 // SetActive makes the plan the active one of this worktree. The plan need not exist yet.
@@ -324,6 +332,9 @@ func (s *Store) ClearActive(ctx context.Context, id plan.ID) error {
 
 // IsAncestor reports whether old is new or in its history.
 func (s *Store) IsAncestor(ctx context.Context, old, new plan.OID) (bool, error) {
+	if old == new {
+		return true, nil
+	}
 	_, err := s.Git(ctx, "merge-base", "--is-ancestor", "--end-of-options", string(old), string(new))
 	if exitCode(err) == 1 {
 		return false, nil

@@ -60,7 +60,7 @@ func (s *Store) GitIn(ctx context.Context, in Invocation) ([]byte, error) {
 		run = s.runLocking
 	}
 	out, err := run(ctx, in)
-	if slices.Contains(in.Args, "config") { // it may have changed something
+	if slices.Contains(in.Args, "config") && !slices.Contains(in.Args, "--list") { // it may have changed something
 		s.mu.Lock()
 		s.configRead = time.Time{}
 		s.mu.Unlock()

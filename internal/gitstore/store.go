@@ -38,6 +38,7 @@ type Store struct {
 	background sync.WaitGroup // what Close waits for: writes of cache files, starts of gits
 
 	trees     treeCache
+	patches   sync.Map // the small ones of ChangeDiff
 	partial   partial
 	gcAwaited atomic.Value // the gc (runningGC) that we have waited for long enough
 

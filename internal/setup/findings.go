@@ -1,8 +1,8 @@
 package setup
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -98,12 +98,8 @@ func (s Setup) hookFindings(ctx context.Context) ([]audit.Finding, error) {
 		for _, a := range report.Actions {
 			did = append(did, a.Did)
 		}
-		if len(did) == 0 {
-			did = []string{"installed with the others"}
-		}
-		return strings.Join(did, "; "), err
+		return cmp.Or(strings.Join(did, "; "), "installed with the others"), err
 	}
-	active := 0
 	for _, h := range all {
 		f := audit.Finding{Code: "hook", Place: h.Name, Message: h.Reason, Mend: "git wf hooks install", Fix: install}
 		if st, err := os.Stat(h.Path); err == nil && h.Mode != "" && !h.Active && st.Mode().IsRegular() {
@@ -113,12 +109,9 @@ func (s Setup) hookFindings(ctx context.Context) ([]audit.Finding, error) {
 		} else if h.Reason != "" || !h.Active {
 			findings = append(findings, f)
 		}
-		if h.Active {
-			active++
-		}
 	}
-	if active > 0 {
-		if err := hooks.Probe(ctx, o); err != nil && !errors.Is(err, hooks.ErrBare) && len(findings) == 0 {
+	if len(findings) == 0 {
+		if err := hooks.Probe(ctx, o.Git, all); err != nil {
 			findings = append(findings, audit.Finding{Code: "hook-probe", Place: "hooks", Message: err.Error(),
 				Mend: "git wf hooks install", Fix: install})
 		}

@@ -33,7 +33,7 @@ func (s Setup) commonSighting() hooks.Sighting {
 
 // Unreached says why git does not reach the gate although it was installed; "" if git does. Other tools set
 // core.hooksPath or write hooks anew, and nobody would notice that nothing is judged any more.
-func (s Setup) Unreached(ctx context.Context) (string, error) {
+func (s Setup) Unreached(ctx context.Context) (why string, err error) {
 	seen := s.sighting()
 	if s.Store.WorkTree() == "" || !s.Installed() || seen.Stands() {
 		return "", nil
@@ -42,7 +42,10 @@ func (s Setup) Unreached(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", ctx.Err() // the policy can't be read, which the command says itself
 	}
-	why, err := seen.Remember(ctx, o)
+	all, err := hooks.Status(ctx, o)
+	if err == nil {
+		why, err = seen.Remember(ctx, o.Git, all)
+	}
 	if err != nil && ctx.Err() == nil {
 		why = err.Error()
 	}

@@ -50,13 +50,10 @@ func (s Setup) Install(ctx context.Context, force bool) (hooks.Report, error) {
 	case err != nil:
 		return report, err
 	}
-	if err := hooks.Probe(ctx, o); err != nil {
+	if err := hooks.Probe(ctx, o.Git, report.Hooks); err != nil {
 		return report, err
 	}
-	if _, err := s.commonSighting().Remember(ctx, o); err != nil {
-		return report, err
-	}
-	_, err = s.sighting().Remember(ctx, o)
+	_, err = s.commonSighting().Remember(ctx, o.Git, report.Hooks)
 	return report, err
 }
 
@@ -86,7 +83,7 @@ func (s Setup) Server(ctx context.Context, force bool) (hooks.Report, error) {
 			report.Actions = append(report.Actions, hooks.Action{Path: key, Did: "set to true"})
 		}
 	}
-	return report, hooks.Probe(ctx, o)
+	return report, hooks.Probe(ctx, o.Git, report.Hooks)
 }
 
 // Uninstall removes the hooks and the settings that init has made, and restores what was there.
