@@ -81,6 +81,13 @@ type machine struct {
 	before    Records // after the last step
 	advanced  *State  // after the last step, made from the one before it
 	last      string  // for messages
+	log       []logged
+}
+
+// logged is an event that was accepted.
+type logged struct {
+	event Event
+	wrote []string
 }
 
 func newMachine(t *rapid.T) *machine {
@@ -195,9 +202,15 @@ func (m *machine) apply(t *rapid.T, e Event) bool {
 			m.put(a.Path)
 		}
 	}
+	var wrote []string
+	for _, a := range c.Add {
+		wrote = append(wrote, a.Path)
+	}
 	if c.Plan != nil {
 		m.plan = c.Plan
+		wrote = append(wrote, planJSON)
 	}
+	m.log = append(m.log, logged{e, wrote})
 	if now := m.foreign(); len(now) != foreign {
 		t.Fatalf("%T wrote what no reader knows: %v", e, now)
 	}
