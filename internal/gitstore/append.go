@@ -102,6 +102,8 @@ type appending struct {
 	begins func(context.Context, *Batch) (plan.OID, error) // tree of an event that begins a new history; else nil
 	also   []refChange                                     // other refs that move with the event, before its own
 
+	first, second, tree plan.OID // parents and tree of a join
+
 	// decide looks at the tip, which is empty for a new history, and returns what the event adds.
 	decide func(ctx context.Context) (tip commitInfo, change plan.Change, err error)
 

@@ -101,6 +101,9 @@ func (a *appending) buildTree(ctx context.Context, tip commitInfo, change plan.C
 		tree, err = a.begins(ctx, a.batch)
 		return tree, "", err
 	}
+	if a.first != "" {
+		return a.tree, a.first, nil
+	}
 	tree, err = a.s.writeChange(ctx, a.batch, tip.tree, change)
 	return tree, tip.oid, err
 }

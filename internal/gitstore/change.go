@@ -293,7 +293,8 @@ const keepRefs = "refs/workflow-keep/"
 // AddCommit adds a commit that makes a tree a starting point for work. No ref names it.
 func (b *Batch) AddCommit(tree, parent plan.OID, message string, at time.Time) plan.OID {
 	who, when := plan.Actor{Name: "git wf", Email: "git-wf@agents.git-wf.invalid"}, fmt.Sprintf("%d +0000", at.Unix())
-	return b.add(plumbing.CommitObject, []byte(commitDraft{tree, parent, who, who, when, when, message + "\n"}.text()))
+	draft := commitDraft{tree, []plan.OID{parent}, who, who, when, when, message + "\n"}
+	return b.add(plumbing.CommitObject, []byte(draft.text()))
 }
 
 // TreeOf returns a commit's tree, "" if the commit is not here.

@@ -184,7 +184,7 @@ func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change
 		return c, err
 	}
 	when := timeOf(a.now)
-	draft := commitDraft{tree, parent, author, a.person, when, when, message}
+	draft := commitDraft{tree, []plan.OID{parent, a.second}, author, a.person, when, when, message}
 	signing, err := a.signingOf(ctx, author, change)
 	if err != nil {
 		return c, err

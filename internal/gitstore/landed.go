@@ -31,7 +31,7 @@ func (b *Batch) AddUserCommit(ctx context.Context, c NewCommit, now time.Time) (
 	if err := b.s.prepareWriting(ctx); err != nil {
 		return "", err
 	}
-	draft := commitDraft{c.Tree, c.Parent, c.Author, committer, fmt.Sprintf("%d +0000", c.Time.Unix()),
+	draft := commitDraft{c.Tree, []plan.OID{c.Parent}, c.Author, committer, fmt.Sprintf("%d +0000", c.Time.Unix()),
 		timeOf(now), c.Message}
 	if !b.s.writing.signs {
 		return b.add(plumbing.CommitObject, []byte(draft.text())), nil

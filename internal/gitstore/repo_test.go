@@ -182,7 +182,7 @@ func sound(t testing.TB, dir string) {
 	}
 	refs := git(t, dir, "for-each-ref", "--format=%(refname)", "refs/workflow")
 	for ref := range strings.Lines(refs) {
-		out := git(t, dir, "log", "--format=", "--name-status", "-m", "--diff-filter=a", strings.TrimSpace(ref))
+		out := git(t, dir, "log", "--format=", "--name-status", "--diff-merges=first-parent", "--diff-filter=a", strings.TrimSpace(ref))
 		for line := range strings.Lines(out) {
 			if strings.TrimSpace(line) != "" && strings.TrimSpace(line) != "M\tplan.json" {
 				t.Errorf("%s: a commit does more than add: %s", ref, line)

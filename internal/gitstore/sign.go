@@ -29,7 +29,8 @@ type signing struct {
 
 // commitDraft is a commit that is not written yet.
 type commitDraft struct {
-	tree, parent      plan.OID
+	tree              plan.OID
+	parents           []plan.OID // "" is none
 	author, committer plan.Actor
 	made, when        string // times of the author and of the committer, as timeOf writes them
 	message           string
@@ -38,8 +39,10 @@ type commitDraft struct {
 // text is the commit without a signature, as git stores it.
 func (d commitDraft) text() string {
 	parent := ""
-	if d.parent != "" {
-		parent = fmt.Sprintf("parent %s\n", d.parent)
+	for _, p := range d.parents {
+		if p != "" {
+			parent += fmt.Sprintf("parent %s\n", p)
+		}
 	}
 	return fmt.Sprintf("tree %s\n%sauthor %s %s\ncommitter %s %s\n\n%s", d.tree, parent, ident(d.author), d.made,
 		ident(d.committer), d.when, d.message)
@@ -172,8 +175,10 @@ func (a *appending) addSigned(ctx context.Context, d commitDraft, why *signing) 
 func (s *Store) commitSigned(ctx context.Context, d commitDraft) (plan.OID, error) {
 	author, committer := cleanActor(d.author), cleanActor(d.committer)
 	args := []string{"-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", "-F", "-"}
-	if d.parent != "" {
-		args = append(args, "-p", string(d.parent))
+	for _, p := range d.parents {
+		if p != "" {
+			args = append(args, "-p", string(p))
+		}
 	}
 	out, err := s.GitIn(ctx, Invocation{
 		Args: append(args, string(d.tree)), Stdin: strings.NewReader(d.message),

@@ -217,6 +217,7 @@ type commitInfo struct {
 	oid, tree plan.OID
 	parent    plan.OID // the first, "" if it has none
 	time      time.Time
+	rule      string // of a join
 }
 
 // commit has git find a commit by a ref's name or its id. For a missing ref hasRef decides, since the long-lived reader
@@ -298,7 +299,7 @@ func (s *Store) mistakable(ref string) []string {
 }
 
 func parseCommit(text string) (c commitInfo) {
-	head, _, _ := strings.Cut(text, "\n\n")
+	head, message, _ := strings.Cut(text, "\n\n")
 	for line := range strings.Lines(head) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch key {
@@ -307,6 +308,8 @@ func parseCommit(text string) (c commitInfo) {
 		case "parent":
 			if oid := plan.OID(value); c.parent == "" && isOID(oid) {
 				c.parent = oid
+			} else if _, rule, ok := strings.Cut(message, "\n"+plan.TrailerJoin+": "); ok {
+				c.rule = strings.TrimSpace(rule)
 			}
 		case "committer":
 			c.time = parseTime(value[strings.LastIndexByte(value, '>')+1:])
@@ -399,6 +402,9 @@ func (s *Store) readChanges(ctx context.Context, id plan.ID, k *known, c commitI
 	}
 	if next.planOID == "" {
 		return nil, fmt.Errorf("commit %s has no %s", c.oid, planFile)
+	}
+	if c.rule != "" && c.rule != plan.JoinRule {
+		newer = append(newer, fmt.Sprintf("the join %.12s, by rule %.12q", c.oid, c.rule))
 	}
 	next.index, err = s.readIndex(ctx, k.index, tasks)
 	if err != nil {

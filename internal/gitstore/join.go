@@ -1,0 +1,203 @@
+package gitstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gitwf/internal/fault"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+)
+
+// Two clones that both recorded events are joined by one commit, whose parents are the remote's tip and the local one,
+// and whose tree follows from these (plan.Join). A plan's ref at a remote moves only along first parents.
+
+// Joined is what a join did to the plan here.
+type Joined struct {
+	Tip    plan.OID    // of the plan, after it
+	Second plan.OID    // the tip before, if a commit joins it to the other,
+	Change plan.Change // with this
+	Aside  []plan.SetAside
+
+	base     plan.OID
+	archived commitInfo // whose history has the base, if the first was pruned since
+	sides    []*plan.State
+	tree     plan.OID
+}
+
+// errOneHasOther: there is nothing to join.
+var errOneHasOther = errors.New("one history has the other")
+
+// Join brings another clone's history of a plan, up to a commit that is here, together with the one here. Where one of
+// the two has the other, the plan moves to it; else one commit joins them. That history has to be audited before.
+func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.Time) (done Joined, err error) {
+	ref, err := planRef(id)
+	if err != nil {
+		return done, err
+	}
+	a := &appending{s: s, id: id, ref: ref, now: now, first: first}
+	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
+		tip, err := s.commit(ctx, ref)
+		if err != nil {
+			return tip, plan.Change{}, err
+		}
+		done, err = s.join(ctx, a.batch, id, first, tip.oid)
+		if done.archived.oid != "" {
+			also, archiveErr := a.archiveChanges(ctx, done.archived)
+			a.also, err = also, cmp.Or(archiveErr, err)
+		}
+		if errors.Is(err, errOneHasOther) && first != tip.oid && done.base == tip.oid {
+			a.commit.oid = first
+			if err = a.batch.Flush(ctx); err == nil {
+				err = cmp.Or(a.moveRef(ctx, tip), errOneHasOther)
+			}
+		}
+		for _, side := range done.sides { // who does not know a record, or a join, writes nothing
+			err = cmp.Or(err, side.Admits(plan.Mend{}))
+		}
+		a.second, a.tree, done.Second = tip.oid, done.tree, tip.oid
+		return tip, done.Change, err
+	}
+	if err = a.run(ctx); errors.Is(err, errOneHasOther) {
+		done.Tip, err = s.Tip(ctx, id)
+		return Joined{Tip: done.Tip}, err
+	} else if err != nil {
+		return Joined{}, fmt.Errorf("join %s: %w", id, err)
+	}
+	done.Tip = a.commit.oid
+	return done, nil
+}
+
+// JoinTree computes the tree of the join of two histories. Its new objects are in the batch.
+func (s *Store) JoinTree(ctx context.Context, b *Batch, id plan.ID, first, second plan.OID) (plan.OID, error) {
+	j, err := s.join(ctx, b, id, first, second)
+	return j.tree, err
+}
+
+// join computes the join of two histories. It fails with errOneHasOther if one of them is the base.
+func (s *Store) join(ctx context.Context, b *Batch, id plan.ID, first, second plan.OID) (j Joined, err error) {
+	if err := s.setJoinBase(ctx, &j, id, first, second); err != nil {
+		return j, err
+	}
+	if j.base == first || j.base == second {
+		return j, errOneHasOther
+	}
+	x, err := s.SnapshotAt(ctx, id, first)
+	y, err2 := s.SnapshotAt(ctx, id, second)
+	c, err3 := s.commit(ctx, string(j.base))
+	if err = cmp.Or(err, err2, err3); err != nil {
+		return j, err
+	}
+	j.sides = []*plan.State{x.State(), y.State()}
+	in := plan.Joining{First: j.sides[0], Second: j.sides[1], SamePlan: true}
+	err = s.eachDifference(ctx, "", 1, [3]plan.OID{x.Tree, y.Tree, c.tree}, func(p plan.JoinPath) {
+		in.Paths, in.SamePlan = append(in.Paths, p), in.SamePlan && p.Path != planFile
+	})
+	if err == nil {
+		in.Events, err = s.wroteTogether(ctx, first, second)
+	}
+	if j.tree = x.Tree; err != nil {
+		return j, err
+	}
+	if j.Change, j.Aside = plan.Join(in); len(j.Change.Add) > 0 {
+		j.tree, err = s.writeChange(ctx, b, x.Tree, j.Change)
+	}
+	return j, err
+}
+
+// setJoinBase finds the one merge base of two histories. If the first was pruned since, its archive has it.
+func (s *Store) setJoinBase(ctx context.Context, j *Joined, id plan.ID, first, second plan.OID) error {
+	bases, err := s.mergeBases(ctx, first, second)
+	var archives []Archive
+	if err == nil && len(bases) == 0 {
+		archives, err = s.Archives(ctx, first)
+	}
+	ref := ArchiveRefName(id)
+	for i := len(archives) - 1; err == nil && i >= 0 && len(bases) == 0; i-- {
+		if j.archived, err = s.commit(ctx, string(archives[i].Tip)); errors.Is(err, ErrNoPlan) {
+			return &AbsentError{What: fmt.Sprintf("the archive up to %.12s is not here", archives[i].Tip),
+				Hint: fmt.Sprintf("git fetch <remote> %s:%s", ref, ref)}
+		}
+		if err == nil {
+			bases, err = s.mergeBases(ctx, j.archived.oid, second)
+		}
+	}
+	if err == nil && len(bases) != 1 {
+		err = fault.Refused(fmt.Sprintf("git push --atomic <remote> +%s %s, if the prune is new there",
+			RefName(id), ref), "the two histories have %s, and must have one",
+			plain.Count(len(bases), "newest common commit"))
+	}
+	j.base = plan.OID(strings.Join(bases, ""))
+	return err
+}
+
+func (s *Store) mergeBases(ctx context.Context, first, second plan.OID) ([]string, error) {
+	out, err := s.Git(ctx, "merge-base", "--all", "--end-of-options", string(first), string(second))
+	if exitCode(err) == 1 {
+		err = nil
+	}
+	return strings.Fields(out), err
+}
+
+// taskDepth is the number of components of a path to one of a task's records: tasks/3f/IMPL-1/artifacts/v1.
+const taskDepth = 5
+
+// eachDifference calls fn with each path in which the first two trees differ, in order. It enters what both have, and
+// what only one has down to the records of a task. A version's files are one thing.
+func (s *Store) eachDifference(ctx context.Context, dir string, depth int, trees [3]plan.OID,
+	fn func(plan.JoinPath)) error {
+	names := map[string][2][3]plan.OID{} // what is there, and which of it are trees
+	for i, oid := range trees {
+		var entries []rawEntry
+		var err error
+		if oid != "" {
+			entries, err = s.tree(ctx, oid)
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			n := names[e.name]
+			if n[0][i] = e.oid; e.isTree() {
+				n[1][i] = e.oid
+			}
+			names[e.name] = n
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		e, below := names[name][0], names[name][1]
+		enters := below[0] != "" && below[1] != "" && (depth <= taskDepth || name != "files") ||
+			below[0]+below[1] != "" && depth < taskDepth
+		switch {
+		case e[0] == e[1]:
+		case enters:
+			if err := s.eachDifference(ctx, dir+name+"/", depth+1, below, fn); err != nil {
+				return err
+			}
+		default:
+			fn(plan.JoinPath{Path: dir + name, First: e[0], Second: e[1], Base: e[2]})
+		}
+	}
+	return nil
+}
+
+// wroteTogether are the paths of each event of the second history that the first, or an archive of it, lacks.
+func (s *Store) wroteTogether(ctx context.Context, first, second plan.OID) (events [][]string, err error) {
+	known, err := s.histories(ctx, first)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.Git(ctx, append([]string{"-c", "log.showSignature=false", "-c", "core.quotePath=false", "log",
+		"--no-merges", "--no-color", "--no-notes", "--no-renames", "--no-relative", "--diff-filter=AM", "--name-only",
+		"--format=%x00", string(second), "--not"}, known...)...)
+	for paths := range strings.SplitSeq(out, "\x00") {
+		events = append(events, strings.Split(strings.TrimSpace(paths), "\n"))
+	}
+	return events, err
+}
