@@ -126,6 +126,7 @@ func (e *env) workCommands() []*cli.Command {
 			textFlag("commit",
 				"of a change: what `REV` changes since its merge base with what the task begins with", ""),
 			boolFlag("worktree", "of a change: the files of this worktree or the claim's, without ignored ones"),
+			textFlag("from", "the newest version at `COMMIT` of the plan, as git wf sync sets one aside", ""),
 			textFlag("reply",
 				"with --claim: a `FILE` with an agent's reply (git wf agents schema), which has the files, asks, or "+
 					"says why there are none; - is standard input", ""),
@@ -288,6 +289,8 @@ func (e *env) setupCommands() []*cli.Command {
 					"attempts, and record it in the active plan; no record changes"),
 			boolFlag("mask",
 				"mask secrets in the newest records of every plan; the history keeps them: revoke the key")),
+		command("sync", "join the plans here with what others have made of them, and push them", e.onStore(e.sync),
+			jsonFlag(), textFlag("remote", "the remote's `NAME`", "the only one, or origin")),
 		command("prune", "restart a plan's history without the files of versions that nobody approved",
 			e.onStore(e.prune), planFlag(), jsonFlag(),
 			countFlag("keep", "keep the files of the newest `N` versions of each task", "the policy's, or 3"),

@@ -53,8 +53,8 @@ var rules = map[string]commandRule{
 
 	"review": decision, "answer": decision, "waive": decision, "retry": decision, "abandon": decision,
 	"split": decision, "undo": decision, "complete": decision, "trust": {person: "!list"},
-	"prune": {looks: true, person: "!dry-run"},
-	"land":  {looks: true, lands: true, person: "*"}, "export": {looks: true, lands: true, person: "commit"},
+	"prune": {looks: true, person: "!dry-run"}, "sync": {looks: true, outside: "*"},
+	"land": {looks: true, lands: true, person: "*"}, "export": {looks: true, lands: true, person: "commit"},
 	"run": {looks: true, lands: true, outside: "*", person: "land"},
 
 	"policy": decision, "policy show": {looks: true}, "policy log": {looks: true},

@@ -65,7 +65,7 @@ func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	done, err := eng.Submit(ctx, snap.ID, engine.Submission{
 		Task: t.TaskID, Paths: e.absoluteAll(c.Args().Tail()), Person: person, Claim: c.Int("claim"),
 		Message: c.String("message"), Session: cmp.Or(e.getenv("WF_SESSION"), e.caller().Session),
-		Commit: c.String("commit"), Worktree: c.Bool("worktree"), Reply: reply,
+		Commit: c.String("commit"), From: c.String("from"), Worktree: c.Bool("worktree"), Reply: reply,
 	})
 	end()
 	if err != nil {

@@ -81,6 +81,7 @@ func (a *auditor) auditAll() error {
 	for _, step := range []func() error{
 		func() error { return a.history(tip) },
 		func() error { return a.reportShallow(tip) },
+		a.checkRemote,
 		a.pruned,
 	} {
 		if err := step(); err != nil {
@@ -134,12 +135,10 @@ type auditor struct {
 	snap     *gitstore.Snapshot // whose records are looked at
 	tasks    plan.Index         // of its plan
 	findings []Finding
-	said     map[string]bool // places that have a finding already
+	said     map[plan.TaskID]bool // tasks that the plan does not have, and that have a finding already
 
 	chain   *chain            // what is known of the history at the commit that was audited last
-	gather  bool              // remember what the commits add
-	added   []change          // by the commits that were audited
-	made    map[string]made   // by path: what the records that they added were made under
+	made    map[string]made   // by id and path: what the records that they added were made under
 	briefs  map[string]any    // by path: what documents say that others are held against
 	cut     map[plan.OID]bool // commits whose parents a shallow clone does not have
 	roots   []plan.OID        // with which the audited histories begin

@@ -95,11 +95,7 @@ func (a *auditor) checkEvent(s *step) error {
 		return nil
 	}
 	if len(s.parents) > 1 {
-		a.chain = nil
-		if a.isNewPlace(string(s.commit)) {
-			bad("bad-merge", "merges %d histories, which no event does", len(s.parents))
-		}
-		return nil
+		return a.checkJoin(s)
 	}
 	s.added = make(map[string]bool, len(s.changes))
 	for _, c := range s.changes {
@@ -197,18 +193,6 @@ func (a *auditor) mayAddAll(s *step, kind string) string {
 	return ""
 }
 
-// isNewPlace notes a place and reports whether it is new: each place is reported once.
-func (a *auditor) isNewPlace(place string) bool {
-	if a.said[place] {
-		return false
-	}
-	if a.said == nil {
-		a.said = map[string]bool{}
-	}
-	a.said[place] = true
-	return true
-}
-
 // noteVersions remembers the versions that a commit adds.
 func (a *auditor) noteVersions(s *step) {
 	for _, c := range s.changes {
@@ -227,9 +211,13 @@ func (a *auditor) reportUnknownTasks(s *step) {
 	}
 	for _, c := range s.changes {
 		task, _, ok := plan.SplitPath(c.path)
-		if !ok || c.status != "A" || a.chain.tasks[task] || !a.isNewPlace(task.Dir()) {
+		if !ok || c.status != "A" || a.chain.tasks[task] || a.said[task] {
 			continue
 		}
+		if a.said == nil {
+			a.said = map[plan.TaskID]bool{}
+		}
+		a.said[task] = true
 		a.report("unknown-task", task.Dir(), a.markIllegal(s.commit), "plan.json has no task %s", task)
 	}
 }

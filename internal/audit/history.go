@@ -33,10 +33,8 @@ type change struct {
 	old, oid           plan.OID
 }
 
-// history checks every commit that the revisions select: it must be a legal event, and compared with
-// each of its parents it may only add paths; only plan.json (or policy.json) may change. Every parent
-// counts, since what a merge leaves out may be in any of them, so no commit can lose what an earlier
-// one recorded. What the commits add is remembered.
+// history checks every commit that the revisions select: it must be a legal event, and compared with its first parent
+// it may only add paths; only plan.json (or policy.json) may change. A join may leave out what its other parent has.
 func (a *auditor) history(revs ...string) error {
 	if err := a.prefetch(revs...); err != nil {
 		return err
@@ -58,9 +56,6 @@ func (a *auditor) history(revs ...string) error {
 			for _, c := range s.changes {
 				a.checkChange(c, s)
 			}
-			if a.gather {
-				a.added = append(a.added, s.changes...)
-			}
 			if a.cut[s.commit] {
 				return nil // nobody can tell what it did
 			}
@@ -70,7 +65,7 @@ func (a *auditor) history(revs ...string) error {
 			return a.checkEvent(s)
 		})
 	}, append([]string{
-		"-c", "log.showSignature=false", "log", "-z", "--reverse", "--topo-order", "--diff-merges=separate",
+		"-c", "log.showSignature=false", "log", "-z", "--reverse", "--topo-order", "--diff-merges=first-parent",
 		"--root", "-r",
 		"--raw", "--no-abbrev",
 		"--no-renames", "--no-relative", "--ignore-submodules=none", "--no-color", "--no-notes", "--encoding=UTF-8",
@@ -160,7 +155,7 @@ func eachStep(out *bufio.Reader, fn func(*step) error) error {
 
 // singleTrailers are the trailers that an event has at most once.
 var singleTrailers = []string{"Wf-Event", "Wf-Task", "Wf-Artifact", "Wf-Review", "Wf-Verdict", "Wf-Score", "Wf-Agent",
-	"Wf-Seat", "Wf-Criterion"}
+	"Wf-Seat", "Wf-Criterion", plan.TrailerJoin}
 
 // newStep makes a step of the fields that follow a commit's id.
 func newStep(commit string, f []string) *step {
@@ -198,7 +193,7 @@ func newChange(raw, path string) (c change, ok bool) {
 	return change{status: f[4][:1], path: path, mode: f[1], old: plan.OID(f[2]), oid: plan.OID(f[3])}, true
 }
 
-// checkChange judges a commit's change of one path. A change against several parents is reported once.
+// checkChange judges a commit's change of one path.
 func (a *auditor) checkChange(c change, s *step) {
 	place := fmt.Sprintf("%.12s: %s", s.commit, c.path)
 	switch {
@@ -206,7 +201,7 @@ func (a *auditor) checkChange(c change, s *step) {
 		a.report("foreign", place, a.markIllegal(s.commit), "no record of a policy has this name")
 		return
 	case c.status == "A", c.path == planFile, c.path == policyFile,
-		s.trailers["Wf-Event"] == plan.EventMasked && a.masks(c), !a.isNewPlace(place):
+		s.trailers["Wf-Event"] == plan.EventMasked && a.masks(c):
 		return
 	}
 	mend := a.markIllegal(s.commit)

@@ -34,7 +34,7 @@ func (a *auditor) remember(s *step, kind string) {
 	}
 	for _, c := range s.changes {
 		if _, name, ok := plan.SplitPath(c.path); c.status == "A" && (plan.Setting{}).RulesOf(name, ok) != nil {
-			a.made[c.path] = m
+			a.made[string(c.oid)+c.path] = m
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (a *auditor) checkDocument(d document, data []byte, entries []gitstore.Tree
 		}
 	}
 	in := a.snap.Setting(d.task, d.name)
-	if m := a.made[d.path()]; m.under != nil {
+	if m := a.made[string(d.oid)+d.path()]; m.under != nil {
 		if m.under.state == nil {
 			m.under.state = plan.Derive(m.under.plan, plan.Records{}, nil, time.Time{})
 		}

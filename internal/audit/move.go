@@ -9,7 +9,6 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
-	"gitwf/internal/shell"
 )
 
 // Move audits the move of one ref below refs/workflow/ from an old commit, "" for a new ref, to a new one: the history
@@ -28,12 +27,8 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 			}
 		}
 		if !grew && len(a.findings) == 0 {
-			mend, err := a.otherSide(ref, old, next)
-			if err != nil {
-				return nil, err
-			}
-			a.report("moved-back", ref, mend, "%.12s does not have %.12s in its history: what was recorded "+
-				"would be gone", next, old)
+			a.report("moved-back", ref, "git wf sync, if another clone has gone on from where they part",
+				"%.12s does not have %.12s in its history: what was recorded would be gone", next, old)
 		}
 		if !grew {
 			return a.findings, nil
@@ -43,11 +38,9 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 	if old != "" {
 		revs = append(revs, "^"+string(old))
 	}
-	a.gather = true
 	if err := a.history(revs...); err != nil {
 		return nil, err
 	}
-	a.gather = false
 	if ref == gitstore.PolicyRef {
 		if _, err := store.PolicyAt(ctx, string(next)); gitstore.IsAbsent(err) {
 			return nil, err
@@ -76,8 +69,11 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 		return a.findings, nil
 	}
 	a.snap = snap
-	entries, planned := a.entries()
-	if planned {
+	entries, err := a.entries(old, next)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(entries, func(e gitstore.TreeEntry) bool { return e.Path == planFile }) {
 		a.bindings()
 	}
 	err = a.records(entries)
@@ -146,32 +142,16 @@ func ExceptNewer(findings []Finding) []Finding {
 	return slices.DeleteFunc(findings, func(f Finding) bool { return f.Code == Newer })
 }
 
-// entries are what the audited commits added, as the newest of them has it, and whether plan.json is among it.
-func (a *auditor) entries() (entries []gitstore.TreeEntry, planned bool) {
-	last := make(map[string]change, len(a.added))
-	for _, c := range a.added {
-		last[c.path] = c
+// entries are what a tree has that another, "" for none, has not or has otherwise.
+func (a *auditor) entries(old, next plan.OID) (entries []gitstore.TreeEntry, err error) {
+	if old == "" {
+		return a.store.ListTree(a.ctx, next)
 	}
-	for path, c := range last {
-		planned = planned || path == planFile
-		if c.status != "D" {
-			entries = append(entries, gitstore.TreeEntry{Path: path, Mode: c.mode, OID: c.oid})
+	changed, err := a.store.Changed(a.ctx, old, next)
+	for _, c := range changed {
+		if c.How != 'D' {
+			entries = append(entries, gitstore.TreeEntry{Path: c.Path, Mode: c.Mode, OID: c.OID})
 		}
 	}
-	a.added = nil
-	return entries, planned
-}
-
-// otherSide is the command that takes what another clone has made of a history, and keeps this one's aside; "" if it is
-// not legal from where they part.
-func (a *auditor) otherSide(ref string, old, next plan.OID) (string, error) {
-	base, err := a.store.Git(a.ctx, "merge-base", "--end-of-options", string(old), string(next))
-	if err != nil || base == string(next) {
-		return "", a.ctx.Err() // nothing in common, or taken back
-	}
-	if err := a.history(string(next), "^"+base); err != nil || len(a.findings) > 0 {
-		return "", err
-	}
-	return fmt.Sprintf("if that history is to count, and this one to be kept aside: %s && %s", keepCommand(ref, old),
-		withoutHooks(fmt.Sprintf("git update-ref --no-deref %s %s %s", shell.Word(ref), next, old))), nil
+	return entries, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"gitwf/internal/gitstore"
@@ -226,16 +227,21 @@ func (a *auditor) firstCulprit() (plan.OID, error) {
 	if len(culprits) == 0 {
 		return "", nil
 	}
-	out, err := a.store.Git(a.ctx, "rev-list", "--topo-order", "--reverse", "--end-of-options", string(a.tip))
+	out, err := a.store.Git(a.ctx, "rev-list", "--topo-order", "--reverse", "--parents", string(a.tip))
 	if err != nil {
 		return "", fmt.Errorf("read the history of %s: %w", a.id, err)
 	}
-	for commit := range strings.FieldsSeq(out) {
-		if culprits[commit] {
-			return plan.OID(commit), nil
-		}
+	before := map[string]string{}
+	for line := range strings.Lines(out) {
+		f := append(strings.Fields(line), "")
+		before[f[0]] = f[1]
+		culprits[f[0]] = slices.ContainsFunc(f, func(oid string) bool { return culprits[oid] }) // and what follows
 	}
-	return "", nil
+	var first plan.OID
+	for c := string(a.tip); culprits[c]; c = before[c] {
+		first = plan.OID(c)
+	}
+	return first, nil
 }
 
 // withoutHooks lets a command of git's pass the hooks: strict mode lets no plan's ref go back.

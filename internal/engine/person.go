@@ -32,6 +32,8 @@ type Submission struct {
 	Commit   string // the change is what this commit's tree is beside its merge base
 	Worktree bool   // the change is what the files of the worktree are now
 
+	From string // instead of all these, the task's newest version at this commit of the plan
+
 	// what an agent says under Claim, by the contract: files, in place of Paths or for the worktree, or something else
 	Reply []byte
 }
@@ -110,7 +112,11 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 	var tree, source plan.OID
 	var infos []plan.FileInfo
 	var base *plan.Base
-	if t.Changes() {
+	if sub.From != "" {
+		var made plan.Artifact
+		made, err = e.recordedVersion(ctx, snap, sub)
+		base, tree, infos = made.Base, made.Tree, made.Files
+	} else if t.Changes() {
 		base, tree, infos, err = e.submittedChange(ctx, batch, snap, t, sub)
 	} else {
 		tree, infos, err = e.submittedFiles(ctx, batch, snap, t, sub)
@@ -179,6 +185,20 @@ func (e *Engine) replied(ctx context.Context, h *hold, sub *Submission, dir stri
 		sub.Paths = append(sub.Paths, dir)
 	}
 	return nil, nil
+}
+
+// recordedVersion is a version that the plan's history has already.
+func (e *Engine) recordedVersion(ctx context.Context, snap *gitstore.Snapshot, sub Submission) (made plan.Artifact,
+	err error) {
+	commit, err := e.Store.CommitOf(ctx, sub.From)
+	if in, inErr := e.Store.IsAncestor(ctx, commit, snap.Commit); err != nil || inErr != nil || !in {
+		return made, fault.Usage("git wf log lists the commits", "--from %s: is no commit of %s", sub.From, snap.ID)
+	}
+	at, err := e.Store.SnapshotAt(ctx, snap.ID, commit)
+	if err != nil {
+		return made, err
+	}
+	return export.ReadArtifact(ctx, e.Store, at, sub.Task, at.Records.Of(sub.Task).Active())
 }
 
 // submittedFiles adds the files of a submission.

@@ -26,10 +26,12 @@ import (
 func BundleDir(root string, id plan.ID) string { return path.Join(root, string(id), "bundle") }
 
 // PlanCommit returns the plan's newest commit with an event that can change a bundle. Notes, failed attempts and other
-// events change no deliverable, so an export from this commit, not the tip, builds the same bundle after them.
+// events change no deliverable, so an export from this commit, not the tip, builds the same bundle after them. It
+// follows first parents: a join may leave out what its second has.
 func PlanCommit(ctx context.Context, store *gitstore.Store, tip plan.OID) (plan.OID, error) {
 	pattern := "^Wf-Event: (" + strings.Join(plan.BundleEvents(), "|") + ")$"
-	out, err := store.Git(ctx, "log", "-1", "--format=%H", "-E", "--grep="+pattern, "--end-of-options", string(tip))
+	out, err := store.Git(ctx, "log", "-1", "--first-parent", "--format=%H", "-E", "--grep="+pattern,
+		"--end-of-options", string(tip))
 	if err != nil {
 		return "", fmt.Errorf("find the newest approval: %w", err)
 	}

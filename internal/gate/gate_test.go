@@ -489,7 +489,7 @@ func TestPlanFromRemote(t *testing.T) {
 	f.Git("update-ref", repotest.Ref, tip+"~5")
 	r := f.index(gitstore.Policy{})
 	if say(r.Findings) != "foreign-commit manifest.json" ||
-		r.Findings[0].Hint != "git fetch . refs/workflow-remotes/origin/WFS-site:"+repotest.Ref {
+		r.Findings[0].Hint != "git wf sync" {
 		t.Errorf("younger here: %+v", r)
 	}
 	// The remote's plan revoked the approval.

@@ -146,10 +146,14 @@ func (g *Gate) planMove(ctx context.Context, m Move, server bool, r *Report) err
 	if err != nil {
 		return err
 	}
+	id := plan.ID(strings.TrimPrefix(m.Ref, "refs/workflow/"))
 	if !server {
 		findings = audit.ExceptNewer(findings)
+	} else if id.Valid() && m.Old != "" && len(findings) == 0 {
+		if findings, err = audit.FirstParents(ctx, g.store, id, m.Old, m.New); err != nil {
+			return err
+		}
 	}
-	id := plan.ID(strings.TrimPrefix(m.Ref, "refs/workflow/"))
 	more, err := g.judgeMove(ctx, m, id, findings)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -140,22 +139,17 @@ func (g *Gate) inHistory(ctx context.Context, id plan.ID, commit plan.OID) error
 	return g.foreign(ctx, id, commit)
 }
 
-// foreign refuses a commit that is not in the plan's history; the hint fast-forwards to one that has it.
+// foreign refuses a commit that is not in the plan's history; the hint brings one that has it.
 func (g *Gate) foreign(ctx context.Context, id plan.ID, commit plan.OID) error {
 	r := &refusal{code: "foreign-commit", message: fmt.Sprintf("plan commit %.12s is not in the history of %s", commit,
 		id)}
-	refs, err := g.refsOf(ctx, id)
+	ahead, err := g.aheadOf(ctx, id)
 	if err != nil {
 		return err
 	}
-	ahead, err := g.store.Ahead(ctx, refs)
-	if err != nil {
-		return err
-	}
-	for _, ref := range slices.Sorted(maps.Keys(ahead)) {
-		if ok, err := g.contains(ctx, ahead[ref], commit); err == nil && ok {
-			r.message += " as it is here"
-			r.hint = fmt.Sprintf("git fetch . %s:%s", ref, gitstore.RefName(id))
+	for _, tip := range ahead {
+		if ok, err := g.contains(ctx, tip, commit); err == nil && ok {
+			r.message, r.hint = r.message+" as it is here", "git wf sync"
 			break
 		}
 	}
@@ -250,12 +244,8 @@ func (g *Gate) aheadOf(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	if err != nil {
 		return nil, err
 	}
-	ahead, err := g.store.Ahead(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	g.ahead[id] = slices.Sorted(maps.Values(ahead))
-	return g.ahead[id], nil
+	g.ahead[id], err = g.store.Ahead(ctx, refs)
+	return g.ahead[id], err
 }
 
 // at reads the plan at one of its commits.
@@ -317,8 +307,16 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 		}
 		snap = evidence.Snapshot
 		now := snap.State()
+		joined, err := c.gate.contains(ctx, tip, b.Manifest.PlanCommit)
+		if err != nil {
+			return false, err
+		}
 		for i, item := range b.Manifest.Items {
-			if now.LastingVerdict(item.TaskID, item.Version()) != plan.Rejected {
+			rec, _ := snap.Records.Of(item.TaskID).Version(plan.VersionNumber(item.Version()))
+			why := "a later review rejected it"
+			if joined && rec.Files != item.Tree {
+				why = "a join of two clones has set it aside"
+			} else if now.LastingVerdict(item.TaskID, item.Version()) != plan.Rejected {
 				continue
 			}
 			held, err := c.held(ctx, item)
@@ -329,7 +327,7 @@ func (c *bundleCase) overturned(ctx context.Context, b *export.Bundle) (older bo
 				c.past = append(c.past, name)
 			} else if held {
 				c.findItem("overturned", &b.Manifest.Items[i], c.wayOut(now, item),
-					"%s %s was approved, but a later review rejected it", item.TaskID, item.Version())
+					"%s %s was approved, but %s", item.TaskID, item.Version(), why)
 			}
 		}
 		newest := export.Approved(snap, b.Manifest.Options.FinalOnly)

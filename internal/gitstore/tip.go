@@ -78,19 +78,16 @@ func (r PlanRefs) Tips() []plan.OID {
 	return tips
 }
 
-// Ahead returns the remote-tracking refs that are ahead of the plan here, with their commits.
-func (s *Store) Ahead(ctx context.Context, refs PlanRefs) (map[string]plan.OID, error) {
-	ahead := map[string]plan.OID{}
-	for name, tip := range refs.Fetched {
+// Ahead returns the fetched commits that continue the plan from where it is here.
+func (s *Store) Ahead(ctx context.Context, refs PlanRefs) (ahead []plan.OID, err error) {
+	for _, tip := range slices.Sorted(maps.Values(refs.Fetched)) {
 		if refs.Own == "" || tip == refs.Own {
 			continue
 		}
-		grew, err := s.IsAncestor(ctx, refs.Own, tip)
-		if err != nil {
+		if grew, err := s.IsAncestor(ctx, refs.Own, tip); err != nil {
 			return nil, err
-		}
-		if grew {
-			ahead[name] = tip
+		} else if grew {
+			ahead = append(ahead, tip)
 		}
 	}
 	return ahead, nil

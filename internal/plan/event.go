@@ -170,8 +170,7 @@ func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 // BundleEvents are the kinds of event after which a plan may export another bundle than before.
 func BundleEvents() []string {
 	return []string{EventPlan, eventArtifact, eventReview, EventGraft, EventWaiver, EventPruned, EventVerdicts,
-		EventDecision, eventAbandoned, eventDropped, eventClosed,
-		eventRestored}
+		EventDecision, eventAbandoned, eventDropped, eventClosed, eventRestored, EventJoined}
 }
 
 // EventKinds lists the kinds of event of a plan's history, in the order of docs/format.md. The trailer Wf-Event names

@@ -63,7 +63,8 @@ func (e NewVersion) Apply(s *State) (Change, error) {
 	}
 	switch {
 	case t.Status == StatusDone && (!e.ByPerson || len(s.OutdatedOf(e.Before)) == 0):
-		return Change{}, refuse(t.TaskID, "is done with %s", VersionID(t.Approved))
+		return Change{}, &RefusedError{t.TaskID, "is done with " + VersionID(t.Approved),
+			"git wf rerun " + string(t.TaskID)}
 	case t.Status == StatusAbandoned:
 		return Change{}, refuse(t.TaskID, "is abandoned")
 	case t.Status == StatusDoneElsewhere:
