@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/audit"
 	"gitwf/internal/caller"
 	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
@@ -74,9 +75,19 @@ func (e *env) absolute(name string) string {
 	return filepath.Join(e.dir, name)
 }
 
+// open opens the repository, to take over what other clones have recorded soundly.
+func (e *env) open(ctx context.Context) (*gitstore.Store, error) {
+	store, err := gitstore.Open(ctx, e.dir)
+	if err == nil {
+		store.Offline = e.offline
+		store.Sound = func(ctx context.Context, id plan.ID, tip plan.OID) error { return audit.Sound(ctx, store, id, tip) }
+	}
+	return store, err
+}
+
 // withStore opens the repository for one command.
 func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) error {
-	store, err := gitstore.Open(ctx, e.dir)
+	store, err := e.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -86,7 +97,6 @@ func (e *env) withStore(ctx context.Context, f func(*gitstore.Store) error) erro
 	if err := e.noteTries(store); err != nil {
 		return errors.Join(err, store.Close())
 	}
-	store.Offline = e.offline
 	store.Notice = func(text string) { fmt.Fprintln(e.stderr, plain.Line(text)) }
 	return errors.Join(f(store), store.Close())
 }

@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"gitwf/internal/audit"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -73,10 +70,7 @@ func (e *env) joinFetched(ctx context.Context, store *gitstore.Store, r *syncRep
 		}
 		p := cmp.Or(r.Plans[id], &syncedPlan{Did: "nothing new", Aside: []plan.SetAside{}})
 		r.Plans[id] = p
-		var done gitstore.Joined
-		if err = audit.Sound(ctx, store, id, first); err == nil {
-			done, err = store.Join(ctx, id, first, e.now())
-		}
+		done, err := store.Join(ctx, id, first, e.now())
 		switch p.Tip = done.Tip; {
 		case err != nil:
 			p.Did, r.failed = plain.Line(err.Error()), errors.Join(r.failed, err)
@@ -88,32 +82,10 @@ func (e *env) joinFetched(ctx context.Context, store *gitstore.Store, r *syncRep
 		case done.Tip != first && p.Did == "nothing new":
 			p.Did = "pushed"
 		}
-		for _, a := range done.Aside {
-			a.Command = makesAgain(a, fmt.Sprintf("%.8s", done.Second))
-			p.Aside = append(p.Aside, a)
-			r.aside++
-		}
+		p.Aside, r.aside = append(p.Aside, done.Aside...), r.aside+len(done.Aside)
 		if done.Tip != first {
 			specs = append(specs, gitstore.RefName(id)+":"+gitstore.RefName(id))
 		}
 	}
 	return specs, ctx.Err()
-}
-
-// makesAgain is the command that makes again what was set aside, or else shows it.
-func makesAgain(a plan.SetAside, from string) string {
-	for _, c := range [...][2]string{
-		{"-completed.json", "git wf complete"}, {"-resumed.json", "git wf resume"}, {"-paused.json", "git wf pause"},
-		{"plan.json", "git wf plan --edit, or git wf split; git show FROM:plan.json shows it"},
-		{"-abandoned.json", "git wf abandon TASK -m WHY"}, {"-restored.json", "git wf retry TASK"},
-		{"/PLAN-", "git log FROM shows it"}, {"/artifacts/", "git wf submit TASK --from FROM"},
-		{"/answers/", "git wf answer TASK"}, {"/inputs/", "git wf answer TASK --file FILE"},
-		{"/waivers/", "git wf waive TASK -m WHY"}, {"/reviews/", "git wf review TASK"}, {"", "git log FROM shows it"},
-	} {
-		is := func(path string) bool { return strings.Contains(path, c[0]) }
-		if a.Code != "masked" && slices.ContainsFunc(a.Paths, is) {
-			return strings.NewReplacer("TASK", string(a.TaskID), "FROM", from).Replace(c[1])
-		}
-	}
-	return "git wf doctor --mask"
 }

@@ -40,8 +40,7 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 	}
 	defer l.Close()
 	s, err := web.New(web.Options{
-		Store: store, Reopen: func(ctx context.Context) (*gitstore.Store, error) { return gitstore.Open(ctx, e.dir) },
-		Now: e.now, Plan: id, ReadOnly: c.Bool("read-only"), Commands: e.asCommand,
+		Store: store, Reopen: e.open, Now: e.now, Plan: id, ReadOnly: c.Bool("read-only"), Commands: e.asCommand,
 		State: func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error) {
 			s, err := e.state(ctx, store, snap)
 			if err != nil {

@@ -35,11 +35,19 @@ type Joined struct {
 var errOneHasOther = errors.New("one history has the other")
 
 // Join brings another clone's history of a plan, up to a commit that is here, together with the one here. Where one of
-// the two has the other, the plan moves to it; else one commit joins them. That history has to be audited before.
+// the two has the other, the plan moves to it; else one commit joins them. An unsound history is not taken.
 func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.Time) (done Joined, err error) {
 	ref, err := planRef(id)
 	if err != nil {
 		return done, err
+	}
+	if s.Sound == nil {
+		err = errors.New("nothing audits what another clone has recorded")
+	} else {
+		err = s.Sound(ctx, id, first)
+	}
+	if err != nil {
+		return done, fmt.Errorf("join %s: %w", id, err)
 	}
 	a := &appending{s: s, id: id, ref: ref, now: now, first: first}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
@@ -71,7 +79,28 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 		return Joined{}, fmt.Errorf("join %s: %w", id, err)
 	}
 	done.Tip = a.commit.oid
+	for i := range done.Aside {
+		done.Aside[i].Command = makesAgain(done.Aside[i], fmt.Sprintf("%.8s", done.Second))
+	}
 	return done, nil
+}
+
+// makesAgain is the command that makes again what was set aside, or else shows it.
+func makesAgain(a plan.SetAside, from string) string {
+	for _, c := range [...][2]string{
+		{"-completed.json", "git wf complete"}, {"-resumed.json", "git wf resume"}, {"-paused.json", "git wf pause"},
+		{"plan.json", "git wf plan --edit, or git wf split; git show FROM:plan.json shows it"},
+		{"-abandoned.json", "git wf abandon TASK -m WHY"}, {"-restored.json", "git wf retry TASK"},
+		{"/PLAN-", "git log FROM shows it"}, {"/artifacts/", "git wf submit TASK --from FROM"},
+		{"/answers/", "git wf answer TASK"}, {"/inputs/", "git wf answer TASK --file FILE"},
+		{"/waivers/", "git wf waive TASK -m WHY"}, {"/reviews/", "git wf review TASK"}, {"", "git log FROM shows it"},
+	} {
+		is := func(path string) bool { return strings.Contains(path, c[0]) }
+		if a.Code != "masked" && slices.ContainsFunc(a.Paths, is) {
+			return strings.NewReplacer("TASK", string(a.TaskID), "FROM", from).Replace(c[1])
+		}
+	}
+	return "git wf doctor --mask"
 }
 
 // JoinTree computes the tree of the join of two histories. Its new objects are in the batch.
@@ -127,6 +156,10 @@ func (s *Store) setJoinBase(ctx context.Context, j *Joined, id plan.ID, first, s
 		if err == nil {
 			bases, err = s.mergeBases(ctx, j.archived.oid, second)
 		}
+	}
+	if err == nil && len(bases) == 0 && j.archived.oid == "" && !s.hasRef(ctx, ref) {
+		return fault.Refused(fmt.Sprintf("git wf export --plan %s --format yaml | git wf plan -f -", id),
+			"another plan is called %s, too; made again, this one gets a name of its own", id)
 	}
 	if err == nil && len(bases) != 1 {
 		err = fault.Refused(fmt.Sprintf("git push --atomic <remote> +%s %s, if the prune is new there",

@@ -155,7 +155,7 @@ func TestJoinRefusals(t *testing.T) {
 		a, b := open(t, newRepo(t)), open(t, newRepo(t))
 		start(t, a, testID, 2)
 		start(t, b, testID, 3)
-		refused(t, b, fetchFrom(t, b, a), "0 newest common commits")
+		refused(t, b, fetchFrom(t, b, a), "another plan is called WFS-shop, too")
 	})
 	t.Run("two merge bases", func(t *testing.T) {
 		a, b := clones(t, 3)

@@ -152,6 +152,11 @@ func (s *Store) sayError(err error) {
 		_, hint := f.Exit()
 		text += ": " + hint
 	}
+	s.say(text)
+}
+
+// say tells who waits, once.
+func (s *Store) say(text string) {
 	if _, said := s.share.said.LoadOrStore(text, true); !said && s.Notice != nil {
 		s.Notice(text)
 	}
@@ -255,21 +260,16 @@ func (s *Store) Adopt(ctx context.Context, remote string) (found int, err error)
 			found++
 		}
 		if refs[RefName(id)] == "" {
-			s.sayError(s.advancePlan(ctx, remote, id, "", refs[name]))
+			_, err := s.Git(ctx, "update-ref", "-m", "from "+remote, "--create-reflog", RefName(id), string(refs[name]),
+				strings.Repeat("0", len(refs[name])))
+			if refused := (*GitError)(nil); errors.As(err, &refused) {
+				err = fault.Refused("git wf doctor", "what %s has of %s is not taken: %s", remote, id,
+					firstSaid(refused.Stderr))
+			}
+			s.sayError(err)
 		}
 	}
 	return found, cmp.Or(err, ctx.Err())
-}
-
-// advancePlan moves a plan's ref, or the policy's, to what was fetched, if the hooks let it.
-func (s *Store) advancePlan(ctx context.Context, remote string, id plan.ID, own, theirs plan.OID) error {
-	old := cmp.Or(string(own), strings.Repeat("0", len(theirs)))
-	_, err := s.Git(ctx, "update-ref", "-m", "from "+remote, "--create-reflog", RefName(id), string(theirs), old)
-	if refused := (*GitError)(nil); errors.As(err, &refused) {
-		said := firstSaid(refused.Stderr)
-		err = fault.Refused("git wf doctor", "what %s has of %s is not taken: %s", remote, id, said)
-	}
-	return err
 }
 
 // Refresh has a shared plan go on from what its remote has, if that answers and nothing is to be joined.
@@ -280,27 +280,22 @@ func (s *Store) Refresh(ctx context.Context, id plan.ID) {
 	}
 }
 
-// catchUp moves a plan forward to what was fetched, if that contains it. ahead says that it is the other way round; if
-// both have gone on, that is an error.
+// catchUp brings a plan together with what was fetched of it. ahead says that the remote lacks some of it then.
 func (s *Store) catchUp(ctx context.Context, remote string, id plan.ID) (ahead bool, err error) {
 	theirs, err := s.commit(ctx, fetchedRefs+remote+"/"+string(id))
 	own, err2 := s.commit(ctx, RefName(id))
 	if err != nil || err2 != nil || own.oid == theirs.oid {
 		return errors.Is(err, ErrNoPlan), err2
 	}
-	switch fork, err := s.Fork(ctx, own.oid, theirs.oid); {
-	case err != nil || fork == theirs.oid:
-		return err == nil, err
-	case fork == own.oid:
-		if err = s.advancePlan(ctx, remote, id, own.oid, theirs.oid); err == nil {
-			s.dropEnded(ctx, id)
-		}
+	done, err := s.Join(ctx, id, theirs.oid, time.Now())
+	if err != nil {
 		return false, err
-	case fork == "" && !s.hasRef(ctx, ArchiveRefName(id)):
-		return false, fault.Refused(fmt.Sprintf("git wf export --plan %s --format yaml | git wf plan -f -", id),
-			"%s has another plan that is called %s; made again, this one gets a name of its own", remote, id)
 	}
-	return false, fault.Refused("git wf sync", "this clone and %s have both gone on with %s", remote, id)
+	s.dropEnded(ctx, id)
+	for _, a := range done.Aside {
+		s.say(fmt.Sprintf("%s: %s", a, a.Command))
+	}
+	return done.Tip != theirs.oid, nil
 }
 
 // dropEnded removes claims whose work was recorded by the clone that had them: they are copies of what was at a remote.

@@ -28,7 +28,11 @@ type Store struct {
 	Notice func(string)
 
 	Offline bool // connects to no remote for shared plans; set it before you use the store
-	share   shares
+
+	// Sound fails unless what another clone has recorded of a plan is a history of events. Without it nothing is taken.
+	Sound func(ctx context.Context, id plan.ID, tip plan.OID) error
+
+	share shares
 
 	objects *reader
 	events  *refUpdater // flushes the refs that it moves

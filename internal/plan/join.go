@@ -35,6 +35,11 @@ type SetAside struct {
 	Command string   `json:"command,omitempty"` // makes it again
 }
 
+// String says it in a line.
+func (a SetAside) String() string {
+	return fmt.Sprintf("%s of yours set aside: %s", cmp.Or(string(a.TaskID), a.Paths[0]), a.Why)
+}
+
 // asideWords are the codes of what is set aside, and their words.
 func asideWords(code string, of TaskID) string {
 	return map[string]string{
