@@ -171,6 +171,9 @@ func newLog(out io.Writer, secrets secret.Mask) *logWriter {
 
 // Write never fails: a log that can't be written does not end the work.
 func (w *logWriter) Write(p []byte) (int, error) {
+	if w.out == nil || w.left <= 0 {
+		return len(p), nil
+	}
 	for part := range bytes.Lines(p) {
 		w.line = append(w.line, part...)
 		if w.long = w.long || len(w.line) > maxLine; w.long {
