@@ -70,6 +70,10 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 			err = cmp.Or(err, side.Admits(plan.Mend{}))
 		}
 		a.second, a.tree, done.Second = tip.oid, done.tree, tip.oid
+		for i, aside := range done.Aside {
+			done.Aside[i].Command = makesAgain(aside, fmt.Sprintf("%.8s", tip.oid))
+			done.Change.Body += asideMark + done.Aside[i].String() + "\n"
+		}
 		return tip, done.Change, err
 	}
 	if err = a.run(ctx); errors.Is(err, errOneHasOther) {
@@ -79,10 +83,34 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 		return Joined{}, fmt.Errorf("join %s: %w", id, err)
 	}
 	done.Tip = a.commit.oid
-	for i := range done.Aside {
-		done.Aside[i].Command = makesAgain(done.Aside[i], fmt.Sprintf("%.8s", done.Second))
-	}
 	return done, nil
+}
+
+// asideMark begins a line of a join's message, for what it set aside.
+const asideMark = "Set aside: "
+
+// asides are what joins among the newest events set aside, but for tasks that have a newer version.
+func (s *Store) asides(ctx context.Context, tip plan.OID) (lines []string) {
+	const few = 20
+	made := map[string]bool{}
+	for range few {
+		c, err := s.lookCommit(ctx, string(tip))
+		if err != nil || c.parent == "" {
+			break
+		}
+		if _, rest, ok := strings.Cut(c.message, "\nWf-Event: artifact\nWf-Task: "); ok {
+			task, _, _ := strings.Cut(rest, "\n")
+			made[task] = true
+		}
+		for line := range strings.Lines(c.message) {
+			text, ok := strings.CutPrefix(line, asideMark)
+			if task, _, _ := strings.Cut(text, " "); ok && c.rule != "" && !made[task] {
+				lines = append(lines, plain.Line(strings.TrimSpace(text)))
+			}
+		}
+		tip = c.parent
+	}
+	return lines
 }
 
 // makesAgain is the command that makes again what was set aside, or else shows it.

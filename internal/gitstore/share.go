@@ -45,9 +45,10 @@ type shares struct {
 // Shared is how a plan stands beside its remote, as that was seen last.
 type Shared struct {
 	Remote string    `json:"remote"`
-	Ahead  int       `json:"ahead"`         // events here that were not there
-	Behind int       `json:"behind"`        // events there that are not here
-	Seen   time.Time `json:"seen,omitzero"` // zero if nobody knows when
+	Ahead  int       `json:"ahead"`           // events here that were not there
+	Behind int       `json:"behind"`          // events there that are not here
+	Seen   time.Time `json:"seen,omitzero"`   // zero if nobody knows when
+	Aside  []string  `json:"aside,omitempty"` // what joins of the newest events set aside, in a line each
 }
 
 // String says it in a line, "" if both have the same.
@@ -72,7 +73,11 @@ func (s *Store) Shared(ctx context.Context, id plan.ID, tip plan.OID) (*Shared, 
 	if remote == "" {
 		return nil, ctx.Err()
 	}
-	return s.Beside(ctx, remote, id, tip, theirs)
+	sh, err := s.Beside(ctx, remote, id, tip, theirs)
+	if err == nil {
+		sh.Aside = s.asides(ctx, tip)
+	}
+	return sh, err
 }
 
 // Beside is how a plan, or the policy, stands beside what was fetched of it from a remote. An archive counts as here.
@@ -293,7 +298,7 @@ func (s *Store) catchUp(ctx context.Context, remote string, id plan.ID) (ahead b
 	}
 	s.dropEnded(ctx, id)
 	for _, a := range done.Aside {
-		s.say(fmt.Sprintf("%s: %s", a, a.Command))
+		s.say(a.String())
 	}
 	return done.Tip != theirs.oid, nil
 }

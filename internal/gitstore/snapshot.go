@@ -218,6 +218,7 @@ type commitInfo struct {
 	parent    plan.OID // the first, "" if it has none
 	time      time.Time
 	rule      string // of a join
+	message   string
 }
 
 // commit has git find a commit by a ref's name or its id. For a missing ref hasRef decides, since the long-lived reader
@@ -300,6 +301,7 @@ func (s *Store) mistakable(ref string) []string {
 
 func parseCommit(text string) (c commitInfo) {
 	head, message, _ := strings.Cut(text, "\n\n")
+	c.message = message
 	for line := range strings.Lines(head) {
 		key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		switch key {

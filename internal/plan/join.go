@@ -35,9 +35,9 @@ type SetAside struct {
 	Command string   `json:"command,omitempty"` // makes it again
 }
 
-// String says it in a line.
+// String says it in a line, with the command that makes it again.
 func (a SetAside) String() string {
-	return fmt.Sprintf("%s of yours set aside: %s", cmp.Or(string(a.TaskID), a.Paths[0]), a.Why)
+	return fmt.Sprintf("%s was set aside: %s: %s", cmp.Or(string(a.TaskID), a.Paths[0]), a.Why, a.Command)
 }
 
 // asideWords are the codes of what is set aside, and their words.
