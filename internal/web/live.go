@@ -65,13 +65,16 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 // words are what stands for the present state of each plan.
 func (s *Server) words(ctx context.Context) (map[plan.ID]string, error) {
 	refs, err := s.Store.Git(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/workflow/",
-		"refs/workflow-claims/")
+		"refs/workflow-claims/", "refs/workflow-remotes/")
 	if err != nil {
 		return nil, err
 	}
 	of := map[plan.ID]string{}
 	for line := range strings.Lines(refs) {
-		_, name, _ := strings.Cut(strings.TrimPrefix(line, "refs/"), "/")
+		space, name, _ := strings.Cut(strings.TrimPrefix(line, "refs/"), "/")
+		if space == "workflow-remotes" {
+			_, name, _ = strings.Cut(name, "/")
+		}
 		id := plan.ID(name[:strings.IndexAny(name, "/ ")])
 		of[id] += line
 	}

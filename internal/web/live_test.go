@@ -79,8 +79,10 @@ func TestEventsFollowTheRefsWhoeverMovesThem(t *testing.T) {
 				Expires: time.Now().Add(time.Hour)}); err != nil {
 				t.Fatal(err)
 			}
-			if third := wait(t, words); third == second {
-				t.Error("a claim is not told")
+			third := wait(t, words)
+			s.Git("update-ref", "refs/workflow-remotes/origin/WFS-site", string(tip))
+			if fourth := wait(t, words); third == second || fourth == third {
+				t.Error("a claim, or what a remote has, is not told")
 			}
 		})
 	}

@@ -221,6 +221,9 @@ func TestPlanThatNoRuleHasSeen(t *testing.T) {
 // their own work, what is made from something that has changed since, and one word for each status.
 func TestPageKnowsWhatStatusKnows(t *testing.T) {
 	s := newSite(t, nil)
+	if _, err := s.Store.Git(t.Context(), "config", "remote.origin.url", "nowhere"); err != nil {
+		t.Fatal(err)
+	}
 	mustHave(t, s.page("/plans"), "WFS-site", ">pending<")
 	now := s.server.Now()
 	if _, err := s.Store.Claim(t.Context(), "WFS-site", plan.Claim{Task: "PAGE-1", Agent: "robot", Started: now,
@@ -234,4 +237,6 @@ func TestPageKnowsWhatStatusKnows(t *testing.T) {
 	s.rejectedAndRedone()
 	s.Review("PAGE-1", 2, "robot", plan.Approved, func(rev *plan.Review) { rev.SelfReviewed = true })
 	mustHave(t, s.page(sitePath), "self-reviewed")
+	s.Git("update-ref", "refs/workflow-remotes/origin/WFS-site", "refs/workflow/WFS-site~1")
+	mustHave(t, s.page(sitePath), "1 of yours not at origin yet")
 }
