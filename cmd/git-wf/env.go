@@ -80,7 +80,9 @@ func (e *env) open(ctx context.Context) (*gitstore.Store, error) {
 	store, err := gitstore.Open(ctx, e.dir)
 	if err == nil {
 		store.Offline = e.offline
-		store.Sound = func(ctx context.Context, id plan.ID, tip plan.OID) error { return audit.Sound(ctx, store, id, tip) }
+		store.Sound = func(ctx context.Context, id plan.ID, tip plan.OID) error {
+			return audit.Sound(ctx, store, id, tip)
+		}
 	}
 	return store, err
 }

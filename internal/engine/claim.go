@@ -157,8 +157,9 @@ func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, 
 		}
 	}
 	_, _, stands := e.standing(found, want.Started)
-	ours := e.owner().owns(found)                       // its holder in this process has released it, or would not ask again
-	over := found.Number > 0 && found.Number <= h.ended // its work was recorded, in another clone
+	ours := e.owner().owns(found) // its holder in this process has released it, or would not ask again
+	// Its work was recorded, in another clone.
+	over := found.Number > 0 && found.Number <= h.ended
 	if stands && !ours && !over {
 		return nil, &gitstore.ClaimedError{Held: found}
 	}
