@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/hooks"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/setup"
@@ -68,6 +69,9 @@ func makeThrowaway(ctx context.Context, store *gitstore.Store) error {
 
 // setUp makes the settings and installs the hooks; changed says that there was something to do.
 func (e *env) setUp(c *cli.Context, store *gitstore.Store) (changed bool, err error) {
+	if store.WorkTree() == "" {
+		return false, fault.Usage("", "%w", hooks.ErrBare)
+	}
 	s := e.setup(store)
 	if changed, err = s.Settle(c.Context); err != nil {
 		return false, err
