@@ -72,7 +72,7 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 		a.second, a.tree, done.Second = tip.oid, done.tree, tip.oid
 		for i, aside := range done.Aside {
 			done.Aside[i].Command = makesAgain(aside, fmt.Sprintf("%.8s", tip.oid))
-			done.Change.Body += asideMark + done.Aside[i].String() + "\n"
+			done.Change.Body += done.Aside[i].String() + "\n"
 		}
 		return tip, done.Change, err
 	}
@@ -85,9 +85,6 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 	done.Tip = a.commit.oid
 	return done, nil
 }
-
-// asideMark begins a line of a join's message, for what it set aside.
-const asideMark = "Set aside: "
 
 // asides are what joins among the newest events set aside, but for tasks that have a newer version.
 func (s *Store) asides(ctx context.Context, tip plan.OID) (lines []string) {
@@ -103,9 +100,8 @@ func (s *Store) asides(ctx context.Context, tip plan.OID) (lines []string) {
 			made[task] = true
 		}
 		for line := range strings.Lines(c.message) {
-			text, ok := strings.CutPrefix(line, asideMark)
-			if task, _, _ := strings.Cut(text, " "); ok && c.rule != "" && !made[task] {
-				lines = append(lines, plain.Line(strings.TrimSpace(text)))
+			if task, _, ok := strings.Cut(line, " was set aside: "); ok && c.rule != "" && !made[task] {
+				lines = append(lines, plain.Line(strings.TrimSpace(line)))
 			}
 		}
 		tip = c.parent

@@ -69,7 +69,8 @@ func TestJoinWholeTasks(t *testing.T) {
 	own, first := tip(t, b), fetchFrom(t, b, a)
 	done := join(t, b, first)
 	if got := git(t, b.dir, "log", "-1", "--format=%P%n%B", string(done.Tip)); got != string(first)+" "+string(own)+
-		"\njoined: IMPL-3\n\nWf-Event: joined\nWf-Join: 1" {
+		"\njoined: IMPL-3\n\nIMPL-2 was set aside: both worked on it: git wf submit IMPL-2 --from "+string(own[:8])+
+		"\n\nWf-Event: joined\nWf-Join: 1" {
 		t.Errorf("the join is %s", got)
 	}
 	if len(done.Aside) != 1 || done.Aside[0].TaskID != "IMPL-2" || done.Aside[0].Code != "both" ||
