@@ -265,7 +265,7 @@ func happening(ctx context.Context, r *repotest.Repo, rnd *rand.Rand, ids []plan
 func TestJoinedHistories(t *testing.T) {
 	histories, _ := strconv.Atoi(os.Getenv("WF_JOINS"))
 	if histories == 0 {
-		if histories = 200; testing.Short() {
+		if histories = 60; testing.Short() {
 			histories = 20
 		}
 	}

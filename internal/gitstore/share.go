@@ -49,6 +49,7 @@ type Shared struct {
 	Behind int       `json:"behind"`          // events there that are not here
 	Seen   time.Time `json:"seen,omitzero"`   // zero if nobody knows when
 	Aside  []string  `json:"aside,omitempty"` // what joins of the newest events set aside, in a line each
+	policy bool      // it is the policy
 }
 
 // String says it in a line, "" if both have the same.
@@ -63,8 +64,18 @@ func (sh *Shared) String() string {
 	if len(parts) == 0 {
 		return ""
 	}
+	mend := "git wf sync"
+	switch {
+	case !sh.policy: // sync joins plans alone
+	case sh.Ahead == 0:
+		mend = fmt.Sprintf("git fetch %s %s:%[2]s", sh.Remote, PolicyRef)
+	case sh.Behind == 0:
+		mend = fmt.Sprintf("git push %s %s", sh.Remote, PolicyRef)
+	default:
+		mend = "a maintainer makes the change again on what " + sh.Remote + " has"
+	}
 	seen := time.Since(sh.Seen).Round(time.Second)
-	return fmt.Sprintf("%s (seen %s ago): git wf sync", strings.Join(parts, ", "), seen)
+	return fmt.Sprintf("%s (seen %s ago): %s", strings.Join(parts, ", "), seen, mend)
 }
 
 // Shared returns how a plan stands beside its remote, nil if it is not shared. It connects to nothing.
@@ -82,7 +93,7 @@ func (s *Store) Shared(ctx context.Context, id plan.ID, tip plan.OID) (*Shared, 
 
 // Beside is how a plan, or the policy, stands beside what was fetched of it from a remote. An archive counts as here.
 func (s *Store) Beside(ctx context.Context, remote string, id plan.ID, own, theirs plan.OID) (*Shared, error) {
-	sh := &Shared{Remote: remote}
+	sh := &Shared{Remote: remote, policy: id == policyName}
 	for _, name := range []string{s.seenMark(remote), filepath.Join(s.commonDir, fetchedRefs, remote, string(id))} {
 		if st := lstat(name); st != nil && st.ModTime().After(sh.Seen) {
 			sh.Seen = st.ModTime().UTC().Truncate(time.Second)
