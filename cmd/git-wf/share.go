@@ -23,6 +23,7 @@ func (e *env) share(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot)
 	case snap.ID.Throwaway():
 		return fault.Refused("git wf plan -f FILE, elsewhere", "%s counts in this repository alone", snap.ID)
 	}
+	eng.Store.Asked = true
 	if err := eng.Store.Share(c.Context, remote, snap.ID); err != nil {
 		return err
 	}
@@ -33,17 +34,17 @@ func (e *env) share(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot)
 // findPlans takes over the plans and the policy of the remote that are not here yet, and says what it found.
 func (e *env) findPlans(c *cli.Context, store *gitstore.Store) (next string, err error) {
 	remote, err := store.MainRemote(c.Context)
-	if err != nil || !store.FetchPlans(c.Context, remote) {
+	if err != nil || remote == "" {
 		return "git wf plan -f FILE", err
 	}
 	found, err := store.Adopt(c.Context, remote)
 	if err == nil {
 		err = e.setup(store).Follow(c.Context)
 	}
-	if err != nil || found == 0 {
+	if err != nil || len(found) == 0 {
 		return "git wf plan -f FILE", err
 	}
-	fmt.Fprintf(e.stdout, "%s found at %s\n", plain.Count(found, "plan"), plain.Line(remote))
+	fmt.Fprintf(e.stdout, "%s found at %s\n", plain.Count(len(found), "plan"), plain.Line(remote))
 	if _, err := store.Active(c.Context); err != nil {
 		return "git wf plans, git wf switch PLAN", nil //nolint:nilerr // it says which plans there are
 	}

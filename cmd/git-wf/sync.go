@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"maps"
 	"slices"
 
@@ -15,12 +16,10 @@ import (
 	"gitwf/internal/plan"
 )
 
-// syncReport is what git wf sync did, by plan, of those that are here and at the remote.
+// syncReport is what git wf sync did, by plan, of those that are at the remote.
 type syncReport struct {
 	Remote string                  `json:"remote"`
 	Plans  map[plan.ID]*syncedPlan `json:"plans"`
-	aside  int
-	failed error
 }
 
 type syncedPlan struct {
@@ -31,61 +30,68 @@ type syncedPlan struct {
 
 func (e *env) sync(c *cli.Context, store *gitstore.Store) error {
 	remote, err := store.MainRemote(c.Context)
-	r := syncReport{Remote: cmp.Or(c.String("remote"), remote), Plans: map[plan.ID]*syncedPlan{}}
-	if r.Remote == "" {
+	if remote = cmp.Or(c.String("remote"), remote); remote == "" {
 		return cmp.Or(err, usage("sync: expected --remote NAME, since nothing says which remote has the plans"))
 	}
-	for range 5 { // others may push at the same time
-		var specs []string
-		if specs, err = e.joinFetched(c.Context, store, &r); err != nil || len(specs) == 0 {
-			break
-		}
-		push := append([]string{"push", "-q", "--atomic", "--end-of-options", r.Remote}, specs...)
-		if _, err = store.Git(c.Context, push...); err == nil {
-			break
-		}
+	store.Asked = true
+	before, err := store.AllPlanRefs(c.Context)
+	if err != nil {
+		return err
 	}
-	if err = cmp.Or(err, e.print("sync", r), r.failed); err == nil && r.aside > 0 {
-		err = fault.Waiting("the commands above make it again", "%s of yours set aside", plain.Count(r.aside, "thing"))
+	done, err := store.Sync(c.Context, remote)
+	if err == nil {
+		err = e.setup(store).Follow(c.Context)
+	}
+	if err == nil && e.decideAgain(c.Context, done) {
+		_, err = store.Sync(c.Context, remote) // pushes it
+	}
+	if err != nil {
+		return err
+	}
+	r := syncReport{Remote: remote, Plans: map[plan.ID]*syncedPlan{}}
+	aside, failed := 0, []error(nil)
+	for _, id := range slices.Sorted(maps.Keys(done)) {
+		j := done[id]
+		p := &syncedPlan{Tip: j.Tip, Aside: append([]plan.SetAside{}, j.Aside...)}
+		switch failed = append(failed, j.Failed); {
+		case j.Failed != nil:
+			p.Did = plain.Line(j.Failed.Error())
+		case j.Second != "":
+			p.Did = j.Change.Subject
+		case j.Pushed:
+			p.Did = "pushed"
+		case j.Tip != before[id].Own:
+			p.Did = "moved to what " + remote + " has"
+		default:
+			p.Did = "nothing new"
+		}
+		for _, a := range p.Aside {
+			if !a.Made {
+				aside++
+			}
+		}
+		r.Plans[id] = p
+	}
+	if err = errors.Join(append(failed, e.print("sync", r))...); err == nil && aside > 0 {
+		err = fault.Waiting("the commands above make it again", "%s of yours set aside", plain.Count(aside, "thing"))
 	}
 	return err
 }
 
-// joinFetched fetches what the remote has of the plans, joins each with what is here, and returns what is to be pushed.
-func (e *env) joinFetched(ctx context.Context, store *gitstore.Store, r *syncReport) (specs []string, err error) {
-	r.failed = nil
-	fetched := "refs/workflow-remotes/" + r.Remote + "/"
-	if _, err := store.Git(ctx, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--end-of-options", r.Remote,
-		"+refs/workflow/*:"+fetched+"*"); err != nil {
-		return nil, err
-	}
-	refs, err := store.AllPlanRefs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range slices.Sorted(maps.Keys(refs)) {
-		own, first := refs[id].Own, refs[id].Fetched[fetched+string(id)]
-		if !id.Valid() || first == "" || own == "" {
-			continue
-		}
-		p := cmp.Or(r.Plans[id], &syncedPlan{Did: "nothing new", Aside: []plan.SetAside{}})
-		r.Plans[id] = p
-		done, err := store.Join(ctx, id, first, e.now())
-		switch p.Tip = done.Tip; {
-		case err != nil:
-			p.Did, r.failed = plain.Line(err.Error()), errors.Join(r.failed, err)
-			continue
-		case done.Second != "":
-			p.Did = done.Change.Subject
-		case done.Tip != own:
-			p.Did = "moved to what " + r.Remote + " has"
-		case done.Tip != first && p.Did == "nothing new":
-			p.Did = "pushed"
-		}
-		p.Aside, r.aside = append(p.Aside, done.Aside...), r.aside+len(done.Aside)
-		if done.Tip != first {
-			specs = append(specs, gitstore.RefName(id)+":"+gitstore.RefName(id))
+// decideAgain carries out the commands that decide again what a join has set aside, and reports whether one did.
+func (e *env) decideAgain(ctx context.Context, done map[plan.ID]gitstore.Joined) (did bool) {
+	for _, id := range slices.Sorted(maps.Keys(done)) {
+		for _, decision := range done[id].Again {
+			again := *e
+			again.stdout, again.json, again.interactive = io.Discard, false, false
+			if again.run(ctx, append(decision.Args, "--plan", string(id))) != fault.ExitDone {
+				continue
+			}
+			did = true
+			for i, a := range done[id].Aside {
+				done[id].Aside[i].Made = a.Made || a.Command == decision.Command
+			}
 		}
 	}
-	return specs, ctx.Err()
+	return did
 }

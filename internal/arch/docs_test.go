@@ -21,6 +21,9 @@ var (
 func TestLinks(t *testing.T) {
 	links := 0
 	eachFile(t, ".", func(name string, data []byte) {
+		if strings.HasPrefix(name, "docs/") && strings.Contains(string(data), "\n<<<<<<< ") {
+			t.Errorf("%s: has the marks of a merge", name)
+		}
 		if filepath.Ext(name) != ".md" || strings.Contains(name, "testdata/") || strings.HasPrefix(name, "templates/") {
 			return
 		}

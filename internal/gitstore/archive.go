@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 )
 
@@ -32,7 +33,8 @@ func IsArchiveRef(ref string) (plan.ID, bool) {
 }
 
 // Prune begins a new history that keeps the newest versions of each task whole, and archives the old one. Like an
-// event, it decides on the newest state, and again if somebody else was faster.
+// event, it decides on the newest state, and again if somebody else was faster. A shared plan is pruned where the
+// remote takes that at once: nobody's history goes on from the one before.
 func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) (plan.PruneDocument, *Appended, error) {
 	var done plan.PruneDocument
 	fail := func(err error) (plan.PruneDocument, *Appended, error) {
@@ -41,6 +43,12 @@ func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) 
 	ref, err := planRef(id)
 	if err != nil {
 		return fail(err)
+	}
+	remote, _ := s.SharedWith(ctx, id)
+	if remote != "" {
+		if err := s.sayJoined(s.level(ctx, remote, id)); err != nil {
+			return fail(err)
+		}
 	}
 	a := &appending{s: s, id: id, ref: ref, now: now, view: s.wholePlan}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
@@ -58,6 +66,12 @@ func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) 
 		return tip, p.doc.Change(), err
 	}
 	pruned, err := a.appended(ctx)
+	if err == nil && remote != "" {
+		var done Joined
+		if done, err = s.pushPlan(ctx, remote, id); err == nil && done.Tip != pruned.Commit {
+			err = fault.Refused("git wf prune", "others were faster: the plan goes on from what %s has", remote)
+		}
+	}
 	if err != nil {
 		return fail(err)
 	}

@@ -3,6 +3,7 @@ package gitstore
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"gitwf/internal/fault"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // Two clones that both recorded events are joined by one commit, whose parents are the remote's tip and the local one,
@@ -24,11 +26,21 @@ type Joined struct {
 	Second plan.OID    // the tip before, if a commit joins it to the other,
 	Change plan.Change // with this
 	Aside  []plan.SetAside
+	Pushed bool    // the remote has it since
+	Failed error   // why Sync left the two apart
+	Again  []Again // in the order in which it was decided
 
+	events   []laterEvent
 	base     plan.OID
 	archived commitInfo // whose history has the base, if the first was pruned since
 	sides    []*plan.State
 	tree     plan.OID
+}
+
+// Again decides again what was set aside.
+type Again struct {
+	Args    []string // of git wf
+	Command string   // the same, for people
 }
 
 // errOneHasOther: there is nothing to join.
@@ -70,8 +82,9 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 			err = cmp.Or(err, side.Admits(plan.Mend{}))
 		}
 		a.second, a.tree, done.Second = tip.oid, done.tree, tip.oid
+		s.decideAgain(ctx, &done)
 		for i, aside := range done.Aside {
-			done.Aside[i].Command = makesAgain(aside, fmt.Sprintf("%.8s", tip.oid))
+			done.Aside[i].Command = cmp.Or(aside.Command, makesAgain(aside, fmt.Sprintf("%.8s", tip.oid)))
 			done.Change.Body += done.Aside[i].String() + "\n"
 		}
 		return tip, done.Change, err
@@ -86,7 +99,35 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 	return done, nil
 }
 
-// asides are what joins among the newest events set aside, but for tasks that have a newer version.
+// deciding are the commands that decide again, by the kind of event.
+var deciding = map[string]string{"paused": "pause", "resumed": "resume", "completed": "complete",
+	"abandoned": "abandon", "restored": "retry", plan.EventMasked: "doctor --mask"}
+
+// decideAgain finds the commands that decide again what a join has set aside.
+func (s *Store) decideAgain(ctx context.Context, j *Joined) {
+	for _, ev := range slices.Backward(j.events) { // the oldest first
+		of := func(a plan.SetAside) bool { return slices.ContainsFunc(ev.paths, a.Has) }
+		if deciding[ev.kind] == "" || !slices.ContainsFunc(j.Aside, of) {
+			continue
+		}
+		args := strings.Fields(deciding[ev.kind] + " " + ev.about)
+		line := "git wf " + strings.Join(args, " ")
+		var why plan.Decision
+		if data, err := s.ReadFile(ctx, j.Second, ev.paths[0]); err == nil && json.Unmarshal(data, &why) == nil &&
+			why.Reason != "" {
+			args = append(args, "-m", why.Reason)
+			line += " -m " + shell.Quote(plain.Line(why.Reason))
+		}
+		j.Again = append(j.Again, Again{args, line})
+		for i := range j.Aside {
+			if of(j.Aside[i]) {
+				j.Aside[i].Command = line
+			}
+		}
+	}
+}
+
+// asides are what joins among the newest events set aside, and nothing newer has made or decided again.
 func (s *Store) asides(ctx context.Context, tip plan.OID) (lines []string) {
 	const few = 20
 	made := map[string]bool{}
@@ -95,12 +136,16 @@ func (s *Store) asides(ctx context.Context, tip plan.OID) (lines []string) {
 		if err != nil || c.parent == "" {
 			break
 		}
-		if _, rest, ok := strings.Cut(c.message, "\nWf-Event: artifact\nWf-Task: "); ok {
-			task, _, _ := strings.Cut(rest, "\n")
+		kind, task := trailerOf(c.message, "Wf-Event"), trailerOf(c.message, "Wf-Task")
+		if kind == "artifact" {
 			made[task] = true
 		}
+		made[strings.TrimSpace("git wf "+deciding[kind]+" "+task)] = true
 		for line := range strings.Lines(c.message) {
-			if task, _, ok := strings.Cut(line, " was set aside: "); ok && c.rule != "" && !made[task] {
+			task, rest, ok := strings.Cut(strings.TrimSpace(line), " was set aside: ")
+			_, command, _ := strings.Cut(rest, ": ")
+			command, _, _ = strings.Cut(command, " -m ")
+			if ok && c.rule != "" && !made[task] && !made[command] {
 				lines = append(lines, plain.Line(strings.TrimSpace(line)))
 			}
 		}
@@ -109,22 +154,27 @@ func (s *Store) asides(ctx context.Context, tip plan.OID) (lines []string) {
 	return lines
 }
 
+// trailerOf is the value of a trailer of a message, "" if there is none.
+func trailerOf(message, key string) string {
+	_, rest, _ := strings.Cut(message, "\n"+key+": ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
 // makesAgain is the command that makes again what was set aside, or else shows it.
 func makesAgain(a plan.SetAside, from string) string {
 	for _, c := range [...][2]string{
-		{"-completed.json", "git wf complete"}, {"-resumed.json", "git wf resume"}, {"-paused.json", "git wf pause"},
 		{"plan.json", "git wf plan --edit, or git wf split; git show FROM:plan.json shows it"},
-		{"-abandoned.json", "git wf abandon TASK -m WHY"}, {"-restored.json", "git wf retry TASK"},
-		{"/PLAN-", "git log FROM shows it"}, {"/artifacts/", "git wf submit TASK --from FROM"},
-		{"/answers/", "git wf answer TASK"}, {"/inputs/", "git wf answer TASK --file FILE"},
-		{"/waivers/", "git wf waive TASK -m WHY"}, {"/reviews/", "git wf review TASK"}, {"", "git log FROM shows it"},
+		{"/artifacts/", "git wf submit TASK --from FROM"}, {"/answers/", "git wf answer TASK"},
+		{"/inputs/", "git wf answer TASK --file FILE"}, {"/waivers/", "git wf waive TASK -m WHY"},
+		{"/reviews/", "git wf review TASK"}, {"", "git log FROM shows it"},
 	} {
 		is := func(path string) bool { return strings.Contains(path, c[0]) }
-		if a.Code != "masked" && slices.ContainsFunc(a.Paths, is) {
+		if slices.ContainsFunc(a.Paths, is) {
 			return strings.NewReplacer("TASK", string(a.TaskID), "FROM", from).Replace(c[1])
 		}
 	}
-	return "git wf doctor --mask"
+	return ""
 }
 
 // JoinTree computes the tree of the join of two histories. Its new objects are in the batch.
@@ -153,7 +203,10 @@ func (s *Store) join(ctx context.Context, b *Batch, id plan.ID, first, second pl
 		in.Paths, in.SamePlan = append(in.Paths, p), in.SamePlan && p.Path != planFile
 	})
 	if err == nil {
-		in.Events, err = s.wroteTogether(ctx, first, second)
+		j.events, err = s.laterEvents(ctx, first, second)
+	}
+	for _, e := range j.events {
+		in.Events = append(in.Events, e.paths)
 	}
 	if j.tree = x.Tree; err != nil {
 		return j, err
@@ -171,6 +224,9 @@ func (s *Store) setJoinBase(ctx context.Context, j *Joined, id plan.ID, first, s
 	if err == nil && len(bases) == 0 {
 		archives, err = s.Archives(ctx, first)
 	}
+	if err == nil && len(bases) == 0 && s.onlyPrunes(ctx, second, first) {
+		bases = []string{string(second)}
+	}
 	ref := ArchiveRefName(id)
 	for i := len(archives) - 1; err == nil && i >= 0 && len(bases) == 0; i-- {
 		if j.archived, err = s.commit(ctx, string(archives[i].Tip)); errors.Is(err, ErrNoPlan) {
@@ -186,12 +242,23 @@ func (s *Store) setJoinBase(ctx context.Context, j *Joined, id plan.ID, first, s
 			"another plan is called %s, too; made again, this one gets a name of its own", id)
 	}
 	if err == nil && len(bases) != 1 {
-		err = fault.Refused(fmt.Sprintf("git push --atomic <remote> +%s %s, if the prune is new there",
-			RefName(id), ref), "the two histories have %s, and must have one",
+		err = fault.Refused("git log --graph "+string(first)+" "+string(second),
+			"the two histories have %s, and must have one",
 			plain.Count(len(bases), "newest common commit"))
 	}
 	j.base = plan.OID(strings.Join(bases, ""))
 	return err
+}
+
+// onlyPrunes reports whether a history is only the prune of one that the other goes on from.
+func (s *Store) onlyPrunes(ctx context.Context, tip, other plan.OID) bool {
+	c, err := s.commit(ctx, string(tip))
+	archives, err2 := s.Archives(ctx, tip)
+	if err != nil || err2 != nil || c.parent != "" || len(archives) == 0 {
+		return false
+	}
+	has, err := s.IsAncestor(ctx, archives[len(archives)-1].Tip, other)
+	return err == nil && has
 }
 
 func (s *Store) mergeBases(ctx context.Context, first, second plan.OID) ([]string, error) {
@@ -244,17 +311,27 @@ func (s *Store) eachDifference(ctx context.Context, dir string, depth int, trees
 	return nil
 }
 
-// wroteTogether are the paths of each event of the second history that the first, or an archive of it, lacks.
-func (s *Store) wroteTogether(ctx context.Context, first, second plan.OID) (events [][]string, err error) {
+// laterEvent is an event of the second history that the first, or an archive of it, lacks.
+type laterEvent struct {
+	kind, about string
+	paths       []string // that it wrote
+}
+
+// laterEvents lists them, newest first.
+func (s *Store) laterEvents(ctx context.Context, first, second plan.OID) (events []laterEvent, err error) {
 	known, err := s.histories(ctx, first)
 	if err != nil {
 		return nil, err
 	}
+	const named = "%x00%(trailers:key=Wf-Event,valueonly,separator= )%n%(trailers:key=Wf-Task,valueonly,separator= )"
 	out, err := s.Git(ctx, append([]string{"-c", "log.showSignature=false", "-c", "core.quotePath=false", "log",
 		"--no-merges", "--no-color", "--no-notes", "--no-renames", "--no-relative", "--diff-filter=AM", "--name-only",
-		"--format=%x00", string(second), "--not"}, known...)...)
-	for paths := range strings.SplitSeq(out, "\x00") {
-		events = append(events, strings.Split(strings.TrimSpace(paths), "\n"))
+		"--format=" + named, string(second), "--not"}, known...)...)
+	for event := range strings.SplitSeq(out, "\x00") {
+		if kind, rest, ok := strings.Cut(event, "\n"); ok {
+			about, paths, _ := strings.Cut(rest, "\n")
+			events = append(events, laterEvent{kind, about, strings.Split(strings.TrimSpace(paths), "\n")})
+		}
 	}
 	return events, err
 }

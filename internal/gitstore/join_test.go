@@ -216,12 +216,18 @@ func TestJoinAfterAPrune(t *testing.T) {
 	if got, err := c.Ref(context.Background(), ArchiveRefName(testID)); err != nil || got != doc.Archive {
 		t.Errorf("the archive is %s, %v", got, err)
 	}
-	// Who has pruned joins nothing of who has not.
+	// A prune alone gives way to what others have recorded. What came after it does not.
 	d, e := clones(t, 2)
 	versions(t, d, "IMPL-1", "one", "two", "three")
 	join(t, e, fetchFrom(t, e, d))
 	prune(t, e, 1)
 	versions(t, d, "IMPL-2", "x")
+	if done := join(t, e, fetchFrom(t, e, d)); done.Tip != tip(t, d) {
+		t.Errorf("joined %+v", done)
+	}
+	prune(t, e, 1)
+	versions(t, e, "IMPL-1", "after")
+	versions(t, d, "IMPL-2", "y")
 	_, err := e.Join(context.Background(), testID, fetchFrom(t, e, d), testNow)
 	if err == nil || !strings.Contains(err.Error(), "0 newest common commits") {
 		t.Errorf("joined what was pruned here: %v", err)

@@ -95,11 +95,12 @@ func (s *Store) PushLanded(ctx context.Context, remote, branch string, commit, t
 	if !errors.As(err, &refused) {
 		return false, err
 	}
-	if !s.fetchPlans(ctx, remote) {
-		return false, fmt.Errorf("nothing landed: %w", errLost)
+	s.share.fetched.Store(0)
+	if err := s.FetchPlans(ctx, remote); err != nil {
+		return false, fmt.Errorf("nothing landed: %w", err)
 	}
 	before, _ := s.Tip(ctx, id)
-	_, err = s.catchUp(ctx, remote, id)
+	err = s.sayJoined(s.catchUp(ctx, remote, id))
 	after, _ := s.Tip(ctx, id)
 	now, err2 := s.RemoteTip(ctx, remote, branch)
 	switch {

@@ -65,13 +65,7 @@ func (sh *Shared) String() string {
 		return ""
 	}
 	mend := "git wf sync"
-	switch {
-	case !sh.policy: // sync joins plans alone
-	case sh.Ahead == 0:
-		mend = fmt.Sprintf("git fetch %s %s:%[2]s", sh.Remote, PolicyRef)
-	case sh.Behind == 0:
-		mend = fmt.Sprintf("git push %s %s", sh.Remote, PolicyRef)
-	default:
+	if sh.policy && sh.Ahead > 0 && sh.Behind > 0 { // plans alone are joined
 		mend = "a maintainer makes the change again on what " + sh.Remote + " has"
 	}
 	seen := time.Since(sh.Seen).Round(time.Second)
@@ -155,20 +149,26 @@ func (s *Store) seenMark(remote string) string {
 	return filepath.Join(s.commonDir, "wf", "seen", url.PathEscape(remote))
 }
 
-// errLost says that a remote did not answer, which its user knows already.
-var errLost = fault.Refused("git wf sync", "the plan was not pushed: offline, or the remote does not answer")
+// errLost: a remote did not answer. errNotAsked: it is not to be asked, which its user knows.
+var (
+	errLost     = errors.New("can't be reached")
+	errNotAsked = errors.New("is not asked")
+)
 
-// sayError says once, in a line, why a shared plan and its remote differ.
-func (s *Store) sayError(err error) {
-	if err == nil || errors.Is(err, errLost) {
-		return
+// excuse says once, in a line, why a shared plan and its remote differ. Who asked for the remote gets the error.
+func (s *Store) excuse(err error) error {
+	if err == nil || s.Asked {
+		return err
 	}
-	text := err.Error()
-	if f := fault.Fault(nil); errors.As(err, &f) {
-		_, hint := f.Exit()
-		text += ": " + hint
+	if !errors.Is(err, errNotAsked) {
+		text := err.Error()
+		if f := fault.Fault(nil); errors.As(err, &f) {
+			_, hint := f.Exit()
+			text += ": " + hint
+		}
+		s.say(text)
 	}
-	s.say(text)
+	return nil
 }
 
 // say tells who waits, once.
@@ -178,10 +178,14 @@ func (s *Store) say(text string) {
 	}
 }
 
-// offline reports whether no remote is to be asked now.
-func (s *Store) offline(ctx context.Context) bool {
+// mayAsk fails where no remote is to be asked now.
+func (s *Store) mayAsk(ctx context.Context, remote string) error {
 	value, _, err := s.Config(ctx, "wf.offline")
-	return s.Offline || err != nil || isTrue(value) || time.Now().Unix()-s.share.lost.Load() < deadTime
+	recently := time.Now().Unix()-s.share.lost.Load() < deadTime
+	if err == nil && (s.Offline || !s.Asked && (isTrue(value) || recently)) {
+		err = fault.Refused("git wf sync, with a connection", "%s %w: offline", remote, errNotAsked)
+	}
+	return err
 }
 
 // listener is called when something is written to it.
@@ -192,16 +196,22 @@ func (l listener) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// connect runs a git that asks a remote. It asks the user nothing, and gives up on a silent remote: then reached is
-// false, and the user knows. said is a line of what the remote or git said.
-func (s *Store) connect(ctx context.Context, remote string, args ...string) (out, said string, reached bool) {
+// connect runs a git that asks a remote. Unless the user asked for the remote, it asks the user nothing, and gives up
+// on a silent one. It fails with errLost, or returns what git printed, and a line of what the remote or git said.
+func (s *Store) connect(ctx context.Context, remote string, args ...string) (out, said string, err error) {
+	if err := s.mayAsk(ctx, remote); err != nil {
+		return "", "", err
+	}
+	env, patience := []string{"GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS_REQUIRE=force"}, silence
+	if s.Asked {
+		env, patience = nil, slowest
+	}
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
-	timer := time.AfterFunc(silence, stop)
+	timer := time.AfterFunc(patience, stop)
 	defer timer.Stop()
-	data, stderr, err := runGitSaying(asking, Invocation{Dir: s.dir,
+	data, stderr, err := runGitSaying(asking, Invocation{Dir: s.dir, Env: env,
 		Args:  append([]string{"-c", "core.hooksPath=/dev/null", "-c", "maintenance.auto=false"}, args...),
-		Env:   []string{"GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS_REQUIRE=force"},
 		heard: listener(func() { timer.Reset(slowest) })})
 	said = firstSaid(stderr)
 	const fatal = 128
@@ -210,14 +220,14 @@ func (s *Store) connect(ctx context.Context, remote string, args ...string) (out
 		if os.MkdirAll(filepath.Dir(mark), 0o777) == nil {
 			_ = os.WriteFile(mark, nil, 0o666) // it only dates what is shown
 		}
-		return string(data), said, true
+		return string(data), said, nil
 	}
-	if ctx.Err() == nil {
-		s.share.lost.Store(time.Now().Unix())
-		said = cmp.Or(said, "it is silent")
-		s.sayError(fmt.Errorf("%s can't be reached (%s); git wf sync joins later", remote, said))
+	if err := ctx.Err(); err != nil {
+		return "", "", err
 	}
-	return "", "", false
+	s.share.lost.Store(time.Now().Unix())
+	return "", "", fault.Refused(fmt.Sprintf("git wf sync, once git ls-remote %s works", remote), "%s %w: %s", remote,
+		errLost, cmp.Or(said, "it is silent"))
 }
 
 // firstSaid is the first line of why something was refused, by the remote if it said so.
@@ -231,39 +241,41 @@ func firstSaid(stderr string) string {
 	return ""
 }
 
-// push pushes without force, all or nothing. refused says why the remote took nothing, as far as it said; without a
-// connection reached is false.
-func (s *Store) push(ctx context.Context, remote string, args ...string) (refused string, reached bool) {
-	out, said, reached := s.connect(ctx, remote, append([]string{"push", "--porcelain", "--progress", "--atomic",
+// push pushes without force, all or nothing. refused says why the remote took nothing, as far as it said.
+func (s *Store) push(ctx context.Context, remote string, args ...string) (refused string, err error) {
+	out, said, err := s.connect(ctx, remote, append([]string{"push", "--porcelain", "--progress", "--atomic",
 		"--no-follow-tags", "--recurse-submodules=no"}, args...)...)
 	if strings.Contains("\n"+out, "\n!") { // git's form for programs
 		refused = cmp.Or(said, "it gives no reason")
 	}
-	return refused, reached
+	return refused, err
 }
 
-// FetchPlans fetches a remote's plans and policy to their remote-tracking refs, unless it was done just now. reached is
-// false if the remote did not answer.
-func (s *Store) FetchPlans(ctx context.Context, remote string) (reached bool) {
-	if remote == "" || s.offline(ctx) {
-		return false
+// FetchPlans fetches a remote's plans and policy to their remote-tracking refs, unless it was done just now.
+func (s *Store) FetchPlans(ctx context.Context, remote string) error {
+	if time.Now().Unix()-s.share.fetched.Load() < newsTime {
+		return s.mayAsk(ctx, remote)
 	}
-	return time.Now().Unix()-s.share.fetched.Load() < newsTime || s.fetchPlans(ctx, remote)
-}
-
-func (s *Store) fetchPlans(ctx context.Context, remote string) (reached bool) {
-	// Not all may be taken, such as a name that this file system can't tell from another's.
-	_, _, reached = s.connect(ctx, remote, "fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-prune",
-		"--no-recurse-submodules", "--end-of-options", remote, "+"+planRefs+"*:"+fetchedRefs+remote+"/*")
-	if reached {
+	err := s.fetch(ctx, remote, "+"+planRefs+"*:"+fetchedRefs+remote+"/*")
+	if err == nil {
 		s.share.fetched.Store(time.Now().Unix())
 	}
-	return reached
+	return err
 }
 
-// Adopt makes refs of the plans and the policy of a remote that are not here yet, as they were fetched. found is how
-// many plans the remote has. What the hooks refuse stays where it is.
-func (s *Store) Adopt(ctx context.Context, remote string) (found int, err error) {
+// fetch fetches refs. Not all may be taken, such as a name that this file system can't tell from another's.
+func (s *Store) fetch(ctx context.Context, remote, spec string) error {
+	_, _, err := s.connect(ctx, remote, "fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-prune",
+		"--no-recurse-submodules", "--end-of-options", remote, spec)
+	return err
+}
+
+// Adopt takes over the plans and the policy of a remote that are not here yet, and a policy that went on there. What
+// the hooks refuse stays where it is. plans are those that the remote has.
+func (s *Store) Adopt(ctx context.Context, remote string) (plans []plan.ID, err error) {
+	if err := s.FetchPlans(ctx, remote); err != nil {
+		return nil, s.excuse(err)
+	}
 	prefix := fetchedRefs + remote + "/"
 	refs, err := s.Refs(ctx, prefix, strings.TrimSuffix(planRefs, "/"))
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(refs))) { // the policy first: it binds the others
@@ -272,46 +284,67 @@ func (s *Store) Adopt(ctx context.Context, remote string) (found int, err error)
 		if !ok || id != policyName && (!id.Valid() || id.Throwaway()) {
 			continue
 		}
+		own := refs[RefName(id)]
 		if id != policyName {
-			found++
-		}
-		if refs[RefName(id)] == "" {
-			_, err := s.Git(ctx, "update-ref", "-m", "from "+remote, "--create-reflog", RefName(id), string(refs[name]),
-				strings.Repeat("0", len(refs[name])))
-			if refused := (*GitError)(nil); errors.As(err, &refused) {
-				err = fault.Refused("git wf doctor", "what %s has of %s is not taken: %s", remote, id,
-					firstSaid(refused.Stderr))
+			plans = append(plans, id)
+		} else if own != "" && own != refs[name] {
+			if grew, err := s.IsAncestor(ctx, own, refs[name]); err != nil || !grew {
+				continue
 			}
-			s.sayError(err)
+		}
+		if own == "" || id == policyName {
+			_, err := s.Git(ctx, "update-ref", "-m", "from "+remote, "--create-reflog", RefName(id), string(refs[name]),
+				cmp.Or(string(own), strings.Repeat("0", len(refs[name]))))
+			if refused := (*GitError)(nil); errors.As(err, &refused) {
+				s.say(fmt.Sprintf("what %s has of %s is not taken: %s: git wf doctor", remote, id,
+					firstSaid(refused.Stderr)))
+			}
 		}
 	}
-	return found, cmp.Or(err, ctx.Err())
+	slices.Reverse(plans)
+	return plans, cmp.Or(err, ctx.Err())
 }
 
-// Refresh has a shared plan go on from what its remote has, if that answers and nothing is to be joined.
+// Refresh has a shared plan go on from what its remote has, if that answers.
 func (s *Store) Refresh(ctx context.Context, id plan.ID) {
-	if remote, _ := s.SharedWith(ctx, id); remote != "" && s.FetchPlans(ctx, remote) {
-		_, err := s.catchUp(ctx, remote, id)
-		s.sayError(err)
+	if remote, _ := s.SharedWith(ctx, id); remote != "" {
+		err := s.FetchPlans(ctx, remote)
+		if err == nil {
+			err = s.sayJoined(s.catchUp(ctx, remote, id))
+		}
+		_ = s.excuse(err)
 	}
 }
 
-// catchUp brings a plan together with what was fetched of it. ahead says that the remote lacks some of it then.
-func (s *Store) catchUp(ctx context.Context, remote string, id plan.ID) (ahead bool, err error) {
-	theirs, err := s.commit(ctx, fetchedRefs+remote+"/"+string(id))
-	own, err2 := s.commit(ctx, RefName(id))
-	if err != nil || err2 != nil || own.oid == theirs.oid {
-		return errors.Is(err, ErrNoPlan), err2
-	}
-	done, err := s.Join(ctx, id, theirs.oid, time.Now())
-	if err != nil {
-		return false, err
-	}
-	s.dropEnded(ctx, id)
+// sayJoined says what a join has set aside.
+func (s *Store) sayJoined(done Joined, err error) error {
 	for _, a := range done.Aside {
 		s.say(a.String())
 	}
-	return done.Tip != theirs.oid, nil
+	return err
+}
+
+// catchUp brings a plan together with what was fetched of it.
+func (s *Store) catchUp(ctx context.Context, remote string, id plan.ID) (done Joined, err error) {
+	theirs, err := s.commit(ctx, fetchedRefs+remote+"/"+string(id))
+	own, err2 := s.commit(ctx, RefName(id))
+	if done.Tip = own.oid; err != nil || err2 != nil || own.oid == theirs.oid || s.archived(ctx, own, theirs) {
+		return done, err2
+	}
+	done, err = s.Join(ctx, id, theirs.oid, time.Now())
+	if ref := ArchiveRefName(id); IsAbsent(err) && s.fetch(ctx, remote, ref+":"+ref) == nil {
+		done, err = s.Join(ctx, id, theirs.oid, time.Now())
+	}
+	if err == nil {
+		s.dropEnded(ctx, id)
+	}
+	return done, err
+}
+
+// archived reports whether the newest prune of a history archived the one up to the other commit.
+func (s *Store) archived(ctx context.Context, tip, old commitInfo) bool {
+	archives, err := s.Archives(ctx, tip.oid)
+	return err == nil && len(archives) > 0 && archives[len(archives)-1].Tip == old.oid
 }
 
 // dropEnded removes claims whose work was recorded by the clone that had them: they are copies of what was at a remote.
@@ -354,52 +387,109 @@ func (s *Store) pushChanged() {
 	s.share.mu.Unlock()
 	ctx := context.Background()
 	for id, ended := range changed {
-		if remote, _ := s.SharedWith(ctx, id); remote != "" && !s.offline(ctx) {
-			s.sayError(s.pushPlan(ctx, remote, id, ended...))
+		if remote, _ := s.SharedWith(ctx, id); remote != "" {
+			_ = s.excuse(s.sayJoined(s.pushPlan(ctx, remote, id, ended...)))
 		}
 	}
 }
 
 // Share pushes a plan, and the policy: from then on the plan is shared with that remote.
 func (s *Store) Share(ctx context.Context, remote string, id plan.ID) error {
-	if !s.FetchPlans(ctx, remote) {
-		return errLost
+	if err := s.pushPolicy(ctx, remote); err != nil {
+		return err
 	}
-	if refused, _ := s.push(ctx, remote, "--end-of-options", remote, PolicyRef); refused != "" { // there may be none
-		return fault.Refused("git wf doctor", "%s does not take the policy: %s", remote, refused)
-	}
-	return s.pushPlan(ctx, remote, id)
+	return s.sayJoined(s.level(ctx, remote, id))
 }
 
-// pushPlan pushes a plan, and the end of claims. Where somebody else was faster it takes what they have recorded.
-func (s *Store) pushPlan(ctx context.Context, remote string, id plan.ID, ended ...refChange) error {
-	tracking := fetchedRefs + remote + "/" + string(id)
+// pushPolicy pushes the policy, if there is one.
+func (s *Store) pushPolicy(ctx context.Context, remote string) error {
+	refused, err := s.push(ctx, remote, "--end-of-options", remote, PolicyRef)
+	if err == nil && refused != "" {
+		err = fault.Refused("git wf doctor", "%s does not take the policy: %s", remote, refused)
+	}
+	return err
+}
+
+// Sync adopts what a remote has, and levels each of its plans.
+func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, error) {
+	plans, err := s.Adopt(ctx, remote)
+	own, _ := s.Ref(ctx, PolicyRef)
+	theirs, _ := s.Ref(ctx, fetchedRefs+remote+"/"+policyName)
+	if err == nil && theirs != "" && own != theirs {
+		err = s.pushPolicy(ctx, remote)
+	}
+	done := map[plan.ID]Joined{}
+	for _, id := range plans {
+		joined, err := s.level(ctx, remote, id)
+		joined.Failed = err
+		done[id] = joined
+	}
+	return done, err
+}
+
+// level joins a plan with what its remote has of it, and pushes it.
+func (s *Store) level(ctx context.Context, remote string, id plan.ID) (done Joined, err error) {
+	if err = s.FetchPlans(ctx, remote); err == nil {
+		done, err = s.catchUp(ctx, remote, id)
+	}
+	if err != nil {
+		return done, err
+	}
+	pushed, err := s.pushPlan(ctx, remote, id)
+	return done.then(pushed), err
+}
+
+// then is what a join did, and the next one after it.
+func (j Joined) then(next Joined) Joined {
+	next.Aside, next.Again = append(j.Aside, next.Aside...), append(j.Again, next.Again...)
+	if next.Second == "" {
+		next.Second, next.Change = j.Second, j.Change
+	}
+	return next
+}
+
+// pushPlan pushes a plan, and the end of claims. Where somebody else was faster it takes what they have recorded. The
+// remote's history goes only if a prune has archived it.
+func (s *Store) pushPlan(ctx context.Context, remote string, id plan.ID, ended ...refChange) (all Joined, err error) {
+	ref, tracking := RefName(id), fetchedRefs+remote+"/"+string(id)
 	for {
-		own, err := s.commit(ctx, RefName(id))
+		own, err := s.commit(ctx, ref)
 		before, _ := s.commit(ctx, tracking)
-		if err != nil || before.oid == own.oid && len(ended) == 0 {
-			return err
+		if all.Tip = own.oid; err != nil || before.oid == own.oid && len(ended) == 0 {
+			return all, err
 		}
-		args := []string{"--end-of-options", remote, string(own.oid) + ":" + RefName(id)}
+		var leases []string
+		args := []string{"--end-of-options", remote, string(own.oid) + ":" + ref}
+		if before.oid != "" && s.archived(ctx, own, before) {
+			leases = append(leases, "--force-with-lease="+ref+":"+string(before.oid))
+			args = append(args, ArchiveRefName(id)+":"+ArchiveRefName(id))
+		}
 		for _, end := range ended {
-			lease := "--force-with-lease=" + end.ref + ":" + string(end.old)
-			args = append([]string{lease}, append(args, ":"+end.ref)...)
+			leases, args = append(leases, "--force-with-lease="+end.ref+":"+string(end.old)), append(args, ":"+end.ref)
 		}
-		switch refused, reached := s.push(ctx, remote, args...); {
-		case !reached || refused != "" && !s.fetchPlans(ctx, remote):
-			return errLost
-		case refused == "":
-			_, err := s.Git(ctx, "update-ref", tracking, string(own.oid)) // git did, if init has set it up
-			return err
-		default:
-			if ahead, err := s.catchUp(ctx, remote, id); err != nil || !ahead {
-				return err
-			}
-			if after, _ := s.commit(ctx, tracking); after.oid == before.oid && len(ended) == 0 {
-				return fault.Refused("git wf doctor", "%s does not take %s: %s", remote, id, refused)
-			}
-			ended = nil // the remote may not know the claim
+		refused, err := s.push(ctx, remote, append(leases, args...)...)
+		if err == nil && refused == "" {
+			all.Pushed = true
+			_, err = s.Git(ctx, "update-ref", tracking, string(own.oid)) // git did, if init has set it up
+			return all, err
 		}
+		s.share.fetched.Store(0)
+		if err == nil {
+			err = s.FetchPlans(ctx, remote)
+		}
+		var done Joined
+		if err == nil {
+			done, err = s.catchUp(ctx, remote, id)
+			all = all.then(done)
+		}
+		after, _ := s.commit(ctx, tracking)
+		if err == nil && after.oid == before.oid && len(ended) == 0 {
+			err = fault.Refused("git wf doctor", "%s does not take %s: %s", remote, id, refused)
+		}
+		if err != nil {
+			return all, err
+		}
+		ended = nil // the remote may not know the claim
 	}
 }
 
@@ -409,14 +499,14 @@ func (s *Store) pushPlan(ctx context.Context, remote string, id plan.ID, ended .
 func (s *Store) shareClaim(ctx context.Context, change refChange) error {
 	id, task, _ := strings.Cut(strings.TrimPrefix(change.ref, claimRefs), "/")
 	remote, _ := s.SharedWith(ctx, plan.ID(id))
-	if remote == "" || s.offline(ctx) {
+	if remote == "" {
 		return nil
 	}
 	for range 2 {
-		refused, reached := s.push(ctx, remote, "--force-with-lease="+change.ref+":"+string(change.old),
+		refused, err := s.push(ctx, remote, "--force-with-lease="+change.ref+":"+string(change.old),
 			"--end-of-options", remote, string(change.new)+":"+change.ref)
-		if !reached || refused == "" || change.new == "" {
-			return nil
+		if err != nil || refused == "" || change.new == "" {
+			return s.excuse(err)
 		}
 		there, err := s.fetchClaim(ctx, remote, change.ref)
 		switch {

@@ -28,6 +28,7 @@ type Store struct {
 	Notice func(string)
 
 	Offline bool // connects to no remote for shared plans; set it before you use the store
+	Asked   bool // the user asked for the connection: wf.offline doesn't hold, git may ask for a password, errors count
 
 	// Sound fails unless what another clone has recorded of a plan is a history of events. Without it nothing is taken.
 	Sound func(ctx context.Context, id plan.ID, tip plan.OID) error

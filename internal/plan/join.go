@@ -33,7 +33,11 @@ type SetAside struct {
 	Why     string   `json:"why"`
 	Paths   []string `json:"paths"`             // the second history's records that the joined tree lacks
 	Command string   `json:"command,omitempty"` // makes it again
+	Made    bool     `json:"made_again,omitempty"`
 }
+
+// Has reports whether a path is that of a record that is aside.
+func (a SetAside) Has(path string) bool { return slices.Contains(a.Paths, path) }
 
 // String says it in a line, with the command that makes it again.
 func (a SetAside) String() string {

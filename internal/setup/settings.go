@@ -68,12 +68,12 @@ func (s Setup) settlePolicy(ctx context.Context) (changed bool, err error) {
 	if remote == "" {
 		return s.addValue(ctx, key, none)
 	}
-	reached := s.Store.FetchPlans(ctx, remote)
+	lost := s.Store.FetchPlans(ctx, remote)
 	there, err := s.Store.Ref(ctx, "refs/workflow-remotes/"+remote+"/policy")
 	switch {
 	case there != "" && s.hasValue(ctx, key, none):
 		return true, s.config(ctx, "--unset-all", key)
-	case err != nil || there != "" || !reached:
+	case err != nil || there != "" || lost != nil:
 		return false, ctx.Err()
 	}
 	return s.addValue(ctx, key, none)
