@@ -40,6 +40,9 @@ func (e *env) sync(c *cli.Context, store *gitstore.Store) error {
 	}
 	done, err := store.Sync(c.Context, remote)
 	if err == nil {
+		_, err = e.setup(store).Settle(c.Context)
+	}
+	if err == nil {
 		err = e.setup(store).Follow(c.Context)
 	}
 	if err == nil && e.decideAgain(c.Context, done) {

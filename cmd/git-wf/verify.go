@@ -95,7 +95,11 @@ func mayLackPolicy(ctx context.Context, store *gitstore.Store) error {
 	if err := errors.Join(err, err2, err3); err != nil || fetched == "" && word == "none" {
 		return err
 	}
-	return fault.Usage("git wf init", "the policy is not here, so nobody knows what it protects")
+	hint := "git wf init"
+	if _, set, _ := store.Config(ctx, "wf.offline"); set { // init connects to nothing then
+		hint = "git wf sync"
+	}
+	return fault.Usage(hint, "the policy is not here, so nobody knows what it protects")
 }
 
 // replacedNote warns that git shows other objects than those that are judged; "" if it does not.
