@@ -85,6 +85,7 @@ func (a *auditor) followTo(s *step) error {
 // adds what such an event adds, and changes plan.json as it should.
 func (a *auditor) checkEvent(s *step) error {
 	kind := s.trailers["Wf-Event"]
+	known, _ := plan.EventKinds()
 	bad := func(code, format string, args ...any) {
 		a.report(code, fmt.Sprintf("%.12s", s.commit), a.markIllegal(s.commit), format, args...)
 	}
@@ -139,11 +140,11 @@ func (a *auditor) checkEvent(s *step) error {
 			bad("not-an-event", "claims to begin a pruned history, but holds no record of a prune")
 		}
 		return nil
-	case !slices.Contains(plan.EventKinds(), kind) && onlyNewer(s, kind):
+	case !slices.Contains(known, kind) && onlyNewer(s, kind):
 		a.report(Newer, fmt.Sprintf("%.12s", s.commit), fault.UpgradeHint,
 			"is an event of the kind %s, which a newer git wf wrote", kind)
 		return nil
-	case !slices.Contains(plan.EventKinds(), kind):
+	case !slices.Contains(known, kind):
 		bad("not-an-event", "has the trailer %q, which names no event of a plan", "Wf-Event: "+kind)
 		return nil
 	case len(s.parents) == 0 && kind != plan.EventPlan:
@@ -274,7 +275,7 @@ func (a *auditor) mayAdd(s *step, c change, kind string) string {
 			return fmt.Sprintf("is about %s, which nobody had made", v)
 		}
 	}
-	if doc := plan.OwnerOf(rest); doc != "" && !s.added[task.Dir()+"/"+doc] {
+	if doc := k.DocumentOf(rest); doc != "" && !s.added[task.Dir()+"/"+doc] {
 		return "belongs to a record that the event does not make; records are written once, and whole"
 	}
 	return ""

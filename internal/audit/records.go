@@ -121,7 +121,8 @@ func (a *auditor) checkVersion(task plan.TaskID, name string) {
 
 // recordOf is the directory of a record that has one to itself, and the path of any other record.
 func recordOf(name string) string {
-	if _, rest, ok := plan.SplitPath(name); ok && plan.OwnerOf(rest) == rest {
+	_, rest, ok := plan.SplitPath(name)
+	if dir, _, _ := strings.Cut(rest, "/"); ok && plan.KindOf(dir, false).DocumentOf(rest) == rest {
 		return path.Dir(name)
 	}
 	return name

@@ -93,7 +93,7 @@ func (a *auditor) expectedPlan(s *step, kind string, got *plan.Plan) (want *plan
 	case plan.EventPruned, plan.EventDecision: // what a decision comes to is compared as a whole
 		return nil, "", nil
 	case plan.EventPlan:
-		want, err = plan.AfterBegin(got)
+		want, err = got.AfterBegin()
 	case plan.EventReplan:
 		var snap *gitstore.Snapshot
 		if snap, err = a.before(s); err == nil {

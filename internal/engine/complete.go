@@ -40,7 +40,7 @@ func (e *Engine) Complete(ctx context.Context, id plan.ID, d plan.Decision, auth
 		ev.Document.By, ev.Document.CreatedAt, ev.Document.Reason = d.By, d.CreatedAt, d.Reason
 		ev.Learnings = lessons.write(snap.Plan, ev.Document)
 		done, err := e.Store.Append(ctx, id, ev, gitstore.AppendOptions{Now: e.Now()})
-		var moved *plan.MovedOnError
+		var moved *plan.RefusedError // it has gone on since: look again
 		if errors.As(err, &moved) && tries > 0 {
 			continue
 		}

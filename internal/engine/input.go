@@ -83,14 +83,8 @@ func (e *Engine) Answer(ctx context.Context, id plan.ID, r Reply) (*gitstore.App
 		}
 	}
 	done, err := e.append(ctx, id, ev, nil, batch)
-	var wrong *plan.AnswerError
-	if errors.As(err, &wrong) {
-		better := *wrong
-		first := snap.Records.Of(r.Task).OpenQuestions()[0]
-		better.Hint = answerCommand(r.Task, ev.Question, first != r.Number)
-		return nil, &better
-	}
-	return done, err
+	first := slices.Index(snap.Records.Of(r.Task).OpenQuestions(), r.Number) == 0
+	return done, hinted(err, answerCommand(r.Task, ev.Question, !first))
 }
 
 // badInput is the error of a file that can't be handed in.
@@ -98,7 +92,7 @@ func badInput(file, format string, args ...any) error {
 	return fault.Usage("", "hand in %s: %w", plain.Line(file), fmt.Errorf(format, args...))
 }
 
-// hinted adds the command that hands in a better file, if a bad file is the problem.
+// hinted adds the command that hands in what is right, if what was handed in is the problem.
 func hinted(err error, command string) error {
 	var wrong *fault.Error
 	if errors.As(err, &wrong) && wrong.Code == fault.ExitUsage {
@@ -251,10 +245,8 @@ func wanted(s *plan.State, t *plan.Task, name string, files []string, text bool)
 	case len(names) == 0:
 		return plan.Requirement{}, askedForFiles(t)
 	}
-	return plan.Requirement{}, &plan.AnswerError{
-		Task: t.TaskID, Reason: "requires " + strings.Join(names, ", ") + "; which of them is this?",
-		Hint: "git wf answer " + string(t.TaskID) + " --for NAME --file FILE",
-	}
+	return plan.Requirement{}, fault.Usage("git wf answer "+string(t.TaskID)+" --for NAME --file FILE",
+		"%s: requires %s; which of them is this?", t.TaskID, strings.Join(names, ", "))
 }
 
 // handedIn adds the files to the batch and describes them. formats are the allowed extensions; none allows all.

@@ -142,8 +142,7 @@ func (e *Engine) promptData(w *workDir) prompt.Data {
 // dropped says what a task would have got of those that were dropped, and why each was.
 func (e *Engine) dropped(ctx context.Context, snap *gitstore.Snapshot, t *plan.TaskState) (all []string, err error) {
 	for _, id := range snap.State().Dropped(t.TaskID) {
-		marks := snap.Records.Of(id).Marks
-		mark, err := e.documents(ctx, snap, id).Mark(marks[len(marks)-1])
+		mark, err := e.documents(ctx, snap, id).LastMark()
 		if err != nil {
 			return nil, err
 		}

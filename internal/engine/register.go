@@ -143,10 +143,10 @@ func registerEntries(ctx context.Context, store *gitstore.Store, id plan.ID) (*g
 		}
 		en := Entry{Task: s.Task, TaskID: t, Title: s.Title, Open: !s.Status.Gone()}
 		en.Severity, _ = s.Meta["severity"].(string)
-		if marks := snap.Records.Of(t).Marks; en.Open {
+		if en.Open {
 			en.Plan = does[t]
-		} else if len(marks) > 0 {
-			d, err := export.DocumentsOf(ctx, store, snap, t).Mark(marks[len(marks)-1])
+		} else {
+			d, err := export.DocumentsOf(ctx, store, snap, t).LastMark()
 			if err != nil {
 				return nil, nil, err
 			}

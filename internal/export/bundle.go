@@ -12,6 +12,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -361,12 +362,12 @@ const maxSlug = 80
 
 // Dir returns the directory of a task in the bundle: its title as a safe name, and its full id.
 func Dir(t *plan.Task) string {
-	slug := plan.Slug(t.Title, '_')
+	slug := plain.Slug(t.Title, '_')
 	for len(slug) > maxSlug {
 		_, size := utf8.DecodeLastRuneInString(slug)
 		slug = slug[:len(slug)-size]
 	}
-	slug = plan.Slug(slug, '_')
+	slug = plain.Slug(slug, '_')
 	if slug == "" {
 		return string(t.TaskID)
 	}

@@ -76,9 +76,12 @@ func (d Documents) Waiver(rec plan.WaiverRecord) (doc plan.WaiverDocument, err e
 	return doc, d.Read(rec.Path(), &doc)
 }
 
-// Mark returns who abandoned or restored the task, and why.
-func (d Documents) Mark(rec plan.MarkRecord) (doc plan.Decision, err error) {
-	return doc, d.Read(rec.Path(), &doc)
+// LastMark returns who abandoned or restored the task last, and why; it is empty if nobody did.
+func (d Documents) LastMark() (doc plan.Decision, err error) {
+	if marks := d.records().Marks; len(marks) > 0 {
+		err = d.Read(marks[len(marks)-1].Path(), &doc)
+	}
+	return doc, err
 }
 
 // Work is what makers and reviewers recorded of their work on a task, oldest first.

@@ -29,7 +29,8 @@ func BundleDir(root string, id plan.ID) string { return path.Join(root, string(i
 // events change no deliverable, so an export from this commit, not the tip, builds the same bundle after them. It
 // follows first parents: a join may leave out what its second has.
 func PlanCommit(ctx context.Context, store *gitstore.Store, tip plan.OID) (plan.OID, error) {
-	pattern := "^Wf-Event: (" + strings.Join(plan.BundleEvents(), "|") + ")$"
+	_, kinds := plan.EventKinds()
+	pattern := "^Wf-Event: (" + strings.Join(kinds, "|") + ")$"
 	out, err := store.Git(ctx, "log", "-1", "--first-parent", "--format=%H", "-E", "--grep="+pattern,
 		"--end-of-options", string(tip))
 	if err != nil {

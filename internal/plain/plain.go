@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Text replaces what a terminal would obey rather than show (escape sequences, control characters, marks that
@@ -90,4 +92,24 @@ func Hostile(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar ||
 		unicode.Is(unicode.Cf, r) && r != nonJoiner && r != joiner
+}
+
+// Slug keeps the letters and digits of any script (NFC) and joins what remains with sep. It keeps the case; callers
+// that want lower case pass lower case.
+func Slug(s string, sep rune) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range norm.NFC.String(s) {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r) && b.Len() > 0 && !gap:
+			if gap && b.Len() > 0 {
+				b.WriteRune(sep)
+			}
+			gap = false
+			b.WriteRune(r)
+		default:
+			gap = true
+		}
+	}
+	return b.String()
 }

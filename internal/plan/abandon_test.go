@@ -31,7 +31,7 @@ func abandonPlan() *Plan {
 func TestAbandonNeeds(t *testing.T) {
 	approved := &TaskRecords{Artifacts: []ArtifactRecord{{Version: 1}},
 		Reviews: []ReviewRecord{{1, 1, 95, "ann", Approved}}}
-	gone := &TaskRecords{Marks: []MarkRecord{{1, eventAbandoned}}}
+	gone := &TaskRecords{Marks: []markRecord{{1, eventAbandoned}}}
 	for _, tt := range []struct {
 		name    string
 		task    TaskID

@@ -110,7 +110,7 @@ func step(t *rapid.T, p *Plan, r *TaskRecords) *TaskRecords {
 	case "reset":
 		next.Resets = append(r.Resets[:len(r.Resets):len(r.Resets)], resetRecord{N: len(r.Resets) + 1, Attempt: n, Review: n})
 	case "mark":
-		next.Marks = append(r.Marks[:len(r.Marks):len(r.Marks)], MarkRecord{N: len(r.Marks) + 1,
+		next.Marks = append(r.Marks[:len(r.Marks):len(r.Marks)], markRecord{N: len(r.Marks) + 1,
 			Kind: rapid.SampledFrom([]string{eventAbandoned, eventRestored}).Draw(t, "mark")})
 	}
 	return &next

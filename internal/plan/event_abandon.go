@@ -294,7 +294,7 @@ func (e Restore) Apply(s *State) (Change, error) {
 func (s *State) markTasks(about TaskID, ids []TaskID, kind, subject string, d Decision, author Actor) Change {
 	c := Change{Subject: subject, Body: d.Reason, Trailers: trailers(kind, about), Author: author}
 	for _, id := range ids {
-		rec := MarkRecord{N: nextNumber(s.Records.Of(id).Marks), Kind: kind}
+		rec := markRecord{N: nextNumber(s.Records.Of(id).Marks), Kind: kind}
 		c.Add = append(c.Add, Entry{Path: id.Dir() + "/" + rec.Path(), Data: Document(d)})
 	}
 	return c

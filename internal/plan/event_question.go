@@ -186,8 +186,7 @@ type AnswerQuestion struct {
 	Author   Actor
 }
 
-// Apply is refused if there is no such question, if it has its answer, or, with an *AnswerError, if the answer is of
-// another form.
+// Apply is refused if there is no such question, if it has its answer, or if the answer is of another form.
 func (e AnswerQuestion) Apply(s *State) (Change, error) {
 	if _, err := s.actionNamed(e.Task); err != nil {
 		return Change{}, err
@@ -205,7 +204,7 @@ func (e AnswerQuestion) Apply(s *State) (Change, error) {
 	add, inputs := r.inputEntries(e.Task, e.Files)
 	a.Inputs = inputs
 	if why := e.Question.Mismatch(&a); why != "" {
-		return Change{}, &AnswerError{Task: e.Task, Reason: why}
+		return Change{}, fault.Usage("", "%s: %s", e.Task, why)
 	}
 	return Change{
 		Subject:  fmt.Sprintf("%s: %s answered", e.Task, name),
@@ -216,18 +215,6 @@ func (e AnswerQuestion) Apply(s *State) (Change, error) {
 		Beside:   map[string]any{e.Task.Dir() + "/" + r.QuestionPath(e.Number): &e.Question},
 	}, nil
 }
-
-// AnswerError is an answer of another form than its question asks for.
-type AnswerError struct {
-	Task   TaskID
-	Reason string
-	Hint   string // the command that answers in the right form
-}
-
-func (e *AnswerError) Error() string { return string(e.Task) + ": " + e.Reason }
-
-// Exit has the hint.
-func (e *AnswerError) Exit() (int, string) { return fault.ExitUsage, e.Hint }
 
 // answerKind is the kind of a question; one of a kind that is not known is answered with a text.
 func (q Question) answerKind() string {

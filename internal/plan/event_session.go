@@ -151,15 +151,7 @@ func (e *OpenError) Exit() (int, string) {
 			"is left", e.Root)
 }
 
-// MovedOnError says that a document was made from records that are not the newest any more.
-type MovedOnError struct{ Plan ID }
-
-func (e *MovedOnError) Error() string {
-	return fmt.Sprintf("%s has gone on while its metrics were collected", e.Plan)
-}
-
-// Apply is refused with an *OpenError while anything is open, and with a *MovedOnError if the document is not about the
-// records as they are.
+// Apply is refused with an *OpenError while anything is open, or if the document is not about the records as they are.
 func (e Complete) Apply(s *State) (Change, error) {
 	if s.SessionStatus() == SessionCompleted {
 		return Change{}, s.refuseSession("is completed already", "git wf plans --all")
@@ -168,7 +160,7 @@ func (e Complete) Apply(s *State) (Change, error) {
 		return Change{}, &OpenError{s.Plan.PlanID, s.Plan.RootTaskID, open}
 	}
 	if e.Seen != s.Records.Count() {
-		return Change{}, &MovedOnError{s.Plan.PlanID}
+		return Change{}, s.refuseSession("has gone on while its metrics were collected", "git wf complete")
 	}
 	d := Decision{By: e.Document.By, CreatedAt: e.Document.CreatedAt, Reason: e.Document.Reason}
 	m := e.Document.Metrics

@@ -201,7 +201,7 @@ func TestFillsBelongToWorkflows(t *testing.T) {
 		t.Errorf("a plan without a workflow has fills: %v", err)
 	}
 	got := Bootstrap("WFS-parts", &Plan{Title: "Parts", Workflow: p.Workflow}, Planner{Agent: "claude", File: "plan.yaml"})
-	if _, err := AfterBegin(got); err == nil {
+	if _, err := got.AfterBegin(); err == nil {
 		t.Error("a plan that names a workflow is begun by somebody else")
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
+	"gitwf/internal/plain"
 )
 
 // ID names a plan, and with it the ref refs/workflow/<id>: "WFS-" and a slug.
@@ -77,7 +77,7 @@ func (id ID) Valid() bool {
 	slug = strings.TrimPrefix(slug, throwaway)
 	long := len(idPrefix+slug) > maxIDBytes || utf8.RuneCountInString(idPrefix+slug) > maxIDRunes
 	return ok && slug != "" && !long &&
-		strings.ToLower(slug) == slug && Slug(slug, '-') == slug
+		strings.ToLower(slug) == slug && plain.Slug(slug, '-') == slug
 }
 
 // Throwaway reports whether the plan was made where anybody passes for a person: its approvals count nowhere else.
@@ -95,7 +95,7 @@ func NewID(title string, n int) ID {
 	if n > 1 {
 		suffix = fmt.Sprintf("-%03d", n)
 	}
-	slug := Slug(strings.ToLower(title), '-')
+	slug := plain.Slug(strings.ToLower(title), '-')
 	if slug == "" {
 		slug = "plan"
 	}
@@ -104,27 +104,7 @@ func NewID(title string, n int) ID {
 		slug = slug[:len(slug)-size]
 	}
 	// A cut may leave a separator, or a mark without its letter, at the end.
-	return ID(idPrefix + Slug(slug, '-') + suffix)
-}
-
-// Slug keeps the letters and digits of any script (NFC) and joins what remains with sep. It keeps the case; callers
-// that want lower case pass lower case.
-func Slug(s string, sep rune) string {
-	var b strings.Builder
-	gap := false
-	for _, r := range norm.NFC.String(s) {
-		switch {
-		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r) && b.Len() > 0 && !gap:
-			if gap && b.Len() > 0 {
-				b.WriteRune(sep)
-			}
-			gap = false
-			b.WriteRune(r)
-		default:
-			gap = true
-		}
-	}
-	return b.String()
+	return ID(idPrefix + plain.Slug(slug, '-') + suffix)
 }
 
 func isNameRune(r rune) bool {

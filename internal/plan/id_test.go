@@ -132,24 +132,6 @@ func TestTaskIDValidLikeFormat(t *testing.T) {
 	}
 }
 
-func TestSlug(t *testing.T) {
-	tests := []struct{ in, want string }{
-		{"First part", "First_part"},
-		{"__init__.py", "init_py"},
-		{"标题：第一章", "标题_第一章"},
-		{"e\u0301te\u0301", "été"},
-		{"Ⅷ ½ ①", ""},
-		{"🎉 done", "done"},
-		{"a \u0301b", "a_b"},
-		{"१२३", "१२३"},
-	}
-	for _, tt := range tests {
-		if got := Slug(tt.in, '_'); got != tt.want {
-			t.Errorf("Slug(%q) = %q, want %q", tt.in, got, tt.want)
-		}
-	}
-}
-
 func TestVersionNumber(t *testing.T) {
 	for id, want := range map[string]int{
 		"v1": 1, "v120": 120, "": 0, "v": 0, "v0": 0, "v01": 0, "v-1": 0, "v+1": 0, "1": 0, "vv1": 0, "v1 ": 0, "v1.2": 0,

@@ -263,7 +263,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 			Dir: "marks", Events: marks[:], Named: true,
 			Reads: "yes, the newest", Document: Decision{}, Content: contentOf((*Decision).says, markRules...),
 			Forms: []form{{Text: "NNNN-KIND.json", take: func(x reading) bool {
-				return slices.Contains(marks[:], x.word) && appendRecord(&x.to.Marks, MarkRecord{x.n, x.word})
+				return slices.Contains(marks[:], x.word) && appendRecord(&x.to.Marks, markRecord{x.n, x.word})
 			}}},
 		},
 		{
@@ -431,11 +431,9 @@ func (n Name) Listed() bool {
 	return k == nil && isNewRecord(n.Path, false) || k != nil && !k.Shown && k.Known(rest)
 }
 
-// OwnerOf is the document of the record that a path below a task's directory belongs to, where that has several files;
-// "" where it is the only one, or of no known form.
-func OwnerOf(rest string) string {
-	dir, _, _ := strings.Cut(rest, "/")
-	k := KindOf(dir, false)
+// DocumentOf is the document of the record that a path below a task's directory belongs to, where that has several
+// files; "" where it is the only one, or of no known form.
+func (k *RecordKind) DocumentOf(rest string) string {
 	if k == nil || k.Owner == "" {
 		return ""
 	}

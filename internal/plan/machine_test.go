@@ -537,7 +537,7 @@ func (m *machine) write(t *rapid.T) {
 		if r.Abandoned() {
 			kind = eventRestored
 		}
-		m.put(id.Dir() + "/" + MarkRecord{len(r.Marks) + 1, kind}.Path())
+		m.put(id.Dir() + "/" + markRecord{len(r.Marks) + 1, kind}.Path())
 	case 1:
 		m.put(id.Dir() + "/" + WaiverRecord{len(r.Waivers) + 1, 1, "A1"}.Path())
 	case 2:

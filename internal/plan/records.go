@@ -68,7 +68,7 @@ type TaskRecords struct {
 	Answers   []int
 	Inputs    map[string]int // number of files handed in, by the requirement's name
 	Waivers   []WaiverRecord
-	Marks     []MarkRecord
+	Marks     []markRecord
 	Landings  []landingRecord
 	From      []linkRecord // what versions were made from, of a task that follows
 	Holds     []linkRecord // newer versions of that, for which a reviewer says that a version still holds
@@ -175,14 +175,14 @@ func (w WaiverRecord) Path() string {
 // marks are the kinds of mark: the events that write one.
 var marks = [...]string{eventAbandoned, eventDropped, eventClosed, eventRestored}
 
-// MarkRecord takes a task out of the plan, or back in; the newest counts.
-type MarkRecord struct {
+// markRecord takes a task out of the plan, or back in; the newest counts.
+type markRecord struct {
 	N    int
 	Kind string
 }
 
 // Path is where the record is, below the task's directory.
-func (m MarkRecord) Path() string {
+func (m markRecord) Path() string {
 	return recordPath("marks", false, 0, values{n: m.N, word: m.Kind})
 }
 
@@ -191,7 +191,7 @@ func (c CheckRecord) number() int   { return c.N }
 func (a AttemptRecord) number() int { return a.N }
 func (r resetRecord) number() int   { return r.N }
 func (w WaiverRecord) number() int  { return w.N }
-func (m MarkRecord) number() int    { return m.N }
+func (m markRecord) number() int    { return m.N }
 
 // newestOf is the newest record of a kind, the zero record if there is none. Records are sorted by their numbers.
 func newestOf[R any](records []R) (newest R) {

@@ -114,7 +114,7 @@ func TestParseTaskRecords(t *testing.T) {
 		Questions: []int{1}, Answers: []int{1},
 		Inputs:  map[string]int{"logo": 2},
 		Waivers: []WaiverRecord{{1, 2, "A3"}},
-		Marks:   []MarkRecord{{1, eventAbandoned}, {2, eventRestored}},
+		Marks:   []markRecord{{1, eventAbandoned}, {2, eventRestored}},
 		Foreign: strings.Split(notRecords, "\n"),
 	}
 	names := namesOf(everyRecord, notRecords)
@@ -285,7 +285,7 @@ func spelled(names []Name) *TaskRecords {
 		case kind == "waiver":
 			t.Waivers = append(t.Waivers, WaiverRecord{num(m[1]), num(m[2]), m[3]})
 		case kind == "mark":
-			t.Marks = append(t.Marks, MarkRecord{num(m[1]), m[2]})
+			t.Marks = append(t.Marks, markRecord{num(m[1]), m[2]})
 		case ofNewKind.MatchString(n.Path) && !ofKnownKind.MatchString(n.Path) &&
 			relpath.Check(n.Path[strings.IndexByte(n.Path, '/')+1:]) == nil:
 			t.Newer = append(t.Newer, n.Path)

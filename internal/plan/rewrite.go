@@ -13,7 +13,7 @@ import (
 
 // AfterBegin returns what plan.json must be after the event that begins a plan; got is what it is. It is the bootstrap
 // of what got says was asked for.
-func AfterBegin(got *Plan) (*Plan, error) {
+func (got *Plan) AfterBegin() (*Plan, error) {
 	by, err := got.plannerOf(PlanTaskID)
 	if err != nil {
 		return nil, err

@@ -186,11 +186,11 @@ func TestSessionAdmits(t *testing.T) {
 
 func TestCompleteRefusesOldRecords(t *testing.T) {
 	p := flatPlan(1)
-	gone := map[TaskID]*TaskRecords{"IMPL-1": {Marks: []MarkRecord{{1, eventAbandoned}}},
-		PlanTaskID: {Marks: []MarkRecord{{1, eventAbandoned}}}}
+	gone := map[TaskID]*TaskRecords{"IMPL-1": {Marks: []markRecord{{1, eventAbandoned}}},
+		PlanTaskID: {Marks: []markRecord{{1, eventAbandoned}}}}
 	s := Derive(p, Records{Tasks: gone}.WithSession([]string{"0001-paused.json", "0002-resumed.json"},
 		[]string{"0004-issues.md"}), nil, noon)
-	var moved *MovedOnError
+	var moved *RefusedError
 	if _, err := (Complete{Seen: 4}).Apply(s); !errors.As(err, &moved) {
 		t.Errorf("metrics of older records are taken: %v", err)
 	}
