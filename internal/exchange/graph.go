@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gitwf/internal/plandoc"
 )
 
 const maxLevels = 40 // of tasks below the root
@@ -181,112 +183,67 @@ func (g *graph) families() {
 }
 
 // cycles drops dependencies until no task waits for itself. A parent begins when what it depends on is done, and is
-// done with its children; so each item is two points in time, its begin and its end.
+// done with its children; so each item is two points in time: 2i is the end of item i, 2i+1 its begin.
 func (g *graph) cycles() {
-	const most = 200 // circles that are looked for one by one
-	for n := 0; ; n++ {
-		s := &search{graph: g, colour: make(map[point]int8, 2*len(g.items))}
-		if !s.run() {
+	const most = 200 // circles that are told one by one
+	at := make(map[*item]int, len(g.items))
+	for i, it := range g.items {
+		at[it] = i
+	}
+	waitsFor := func(point int) (all []int) {
+		it := g.items[point/2]
+		if point%2 == 0 {
+			for _, kid := range g.kids[it] {
+				all = append(all, 2*at[kid])
+			}
+			return append(all, point+1)
+		}
+		for _, d := range it.deps {
+			all = append(all, 2*at[g.by[d]])
+		}
+		if above := g.by[it.parent]; above != nil {
+			all = append(all, 2*at[above]+1)
+		}
+		return all
+	}
+	for n := 0; ; {
+		loops := plandoc.Loops(2*len(g.items), waitsFor)
+		if len(loops) == 0 {
 			return
 		}
-		it, dep := s.item, s.dep
-		if soft := slices.Contains(it.soft, dep); soft || n < most {
-			if soft {
-				n--
-			} else {
-				g.circle("cycle", it,
-					it.source+" waits for itself; its dependency on "+dep+" is taken as if it were not there",
-					"dependencies without a circle", s.path)
+		if n >= most {
+			g.find("cycle", g.items[0].file, 0, "has too many circles of dependencies; taken without dependencies",
+				"dependencies without a circle", "")
+			for _, it := range g.items {
+				it.deps = nil
+			}
+			return
+		}
+		for _, loop := range loops {
+			it, dep, soft, path := g.weakest(append(loop, loop[0]))
+			if !soft {
+				n++
+				g.circle("cycle", it, it.source+" waits for itself; its dependency on "+dep+
+					" is taken as if it were not there", "dependencies without a circle", path)
 			}
 			it.deps = slices.DeleteFunc(it.deps, func(d string) bool { return d == dep })
-			continue
-		}
-		g.find("cycle", it.file, 0, "has too many circles of dependencies; taken without dependencies",
-			"dependencies without a circle", "")
-		for _, it := range g.items {
-			it.deps = nil
-		}
-		return
-	}
-}
-
-// point is the begin of an item or its end.
-type point struct {
-	it  *item
-	end bool
-}
-
-// step is a point on the way, and the dependency that led there, "" if the tree did.
-type step struct {
-	at  point
-	dep string
-}
-
-// search finds one circle, depth first.
-type search struct {
-	*graph
-	colour map[point]int8 // 1 on the way, 2 done
-	way    []step
-
-	item *item // found: who has the dependency that closes the circle
-	dep  string
-	path string
-}
-
-func (s *search) run() bool {
-	return slices.ContainsFunc(s.items, func(it *item) bool { return s.visit(step{at: point{it, true}}) })
-}
-
-// visit reports whether a circle is found from a point on.
-func (s *search) visit(to step) bool {
-	switch s.colour[to.at] {
-	case 1:
-		s.noteCircle(to)
-		return true
-	case 2:
-		return false
-	}
-	s.colour[to.at] = 1
-	s.way = append(s.way, to)
-	if slices.ContainsFunc(s.waitsFor(to.at), s.visit) {
-		return true
-	}
-	s.way = s.way[:len(s.way)-1]
-	s.colour[to.at] = 2
-	return false
-}
-
-// waitsFor are the points that one has to wait for.
-func (s *search) waitsFor(p point) (all []step) {
-	if p.end {
-		for _, kid := range s.kids[p.it] {
-			all = append(all, step{at: point{kid, true}})
-		}
-		return append(all, step{at: point{p.it, false}})
-	}
-	for _, d := range p.it.deps {
-		all = append(all, step{point{s.by[d], true}, d})
-	}
-	if above := s.by[p.it.parent]; above != nil {
-		all = append(all, step{at: point{above, false}})
-	}
-	return all
-}
-
-// noteCircle notes the circle that a step closes, and its last dependency.
-func (s *search) noteCircle(closing step) {
-	from := slices.IndexFunc(s.way, func(st step) bool { return st.at == closing.at })
-	ring := append(slices.Clone(s.way[from:]), closing)
-	var ids []string
-	for i, st := range ring {
-		if i > 0 && st.dep != "" && (s.item == nil || !slices.Contains(s.item.soft, s.dep)) {
-			s.item, s.dep = ring[i-1].at.it, st.dep
-		}
-		if len(ids) == 0 || ids[len(ids)-1] != st.at.it.source {
-			ids = append(ids, st.at.it.source)
 		}
 	}
-	s.path = chainOf(ids)
+}
+
+// weakest is the dependency of a circle of points that is dropped, a soft one if there is any, and the circle for people.
+func (g *graph) weakest(ring []int) (it *item, dep string, soft bool, path string) {
+	ids := []string{g.items[ring[0]/2].source}
+	for k, point := range ring[1:] {
+		before, now := g.items[ring[k]/2], g.items[point/2]
+		if before != now {
+			ids = append(ids, now.source)
+		}
+		if ring[k]%2 == 1 && point%2 == 0 && !soft {
+			it, dep, soft = before, now.source, slices.Contains(before.soft, now.source)
+		}
+	}
+	return it, dep, soft, chainOf(ids)
 }
 
 // chainOf is a circle for people, without its middle if it is long.

@@ -32,7 +32,7 @@ func validate(p *plan.Plan, floors policy.Floors) plan.Findings {
 		v.checkTask(i, t)
 	}
 	v.checkTree()
-	for _, loop := range v.findLoops(v.waitsFor) {
+	for _, loop := range Loops(len(p.Tasks), v.waitsFor) {
 		v.reportCycle(loop)
 	}
 	v.checkBindings()

@@ -92,7 +92,7 @@ func (v *validator) reportParentLoops() {
 		return nil
 	}
 	root := string(v.plan.RootTaskID)
-	for _, loop := range v.findLoops(parent) {
+	for _, loop := range Loops(len(v.plan.Tasks), parent) {
 		v.add(loop[0], "cycle", "parent_task_id", "the parents go round in a circle", "a way up to "+root,
 			v.showLoop(loop), "parent_task_id: "+root)
 	}
@@ -158,16 +158,16 @@ func (v *validator) waitsFor(i int) []int {
 	return deps
 }
 
-// findLoops gives one loop for each part of the graph that has any. The walk keeps its own stack: a chain of
+// Loops gives one loop for each part of a graph of n points that has any. The walk keeps its own stack: a chain of
 // ten thousand tasks must not be ten thousand calls deep.
-func (v *validator) findLoops(next func(int) []int) (loops [][]int) {
+func Loops(n int, next func(int) []int) (loops [][]int) {
 	const white, grey, black = 0, 1, 2
 	type frame struct {
 		task int
 		next []int
 	}
-	colour := make([]uint8, len(v.plan.Tasks))
-	for start := range v.plan.Tasks {
+	colour := make([]uint8, n)
+	for start := range n {
 		if colour[start] != white {
 			continue
 		}
