@@ -243,6 +243,9 @@ func TestAddDirInterrupted(t *testing.T) {
 
 // The reader skips an object too large for a document, and the next answer is the right one.
 func TestReaderTooLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 256 MB")
+	}
 	dir := newRepo(t)
 	f, err := os.Create(filepath.Join(dir, "huge"))
 	if err != nil {
