@@ -26,7 +26,7 @@ var constructs []byte
 // no person is needed.
 type Workflow struct {
 	*Repo
-	Events int      // that a run without a fault records
+	Events int      // that a run without a fault records; KillAtEvents counts them
 	run    []string // the command that carries it out
 	want   []string // the subjects of all events then, sorted
 }
@@ -56,7 +56,7 @@ var (
 // Workflows returns the names of the workflows, in order.
 func Workflows() []string { return slices.Sorted(maps.Keys(flows)) }
 
-// NewWorkflow makes a plan of a workflow, and carries a copy of it out without a fault.
+// NewWorkflow makes a plan of a workflow.
 func (l *Lab) NewWorkflow(ctx context.Context, name string) (*Workflow, error) {
 	f := flows[name]
 	w := &Workflow{run: append([]string{"run", "--jobs", "1"}, f.run...)}
@@ -82,24 +82,29 @@ func (l *Lab) NewWorkflow(ctx context.Context, name string) (*Workflow, error) {
 			return nil, errors.Join(err, fmt.Errorf("workflow %s: expected success of %s", name, o))
 		}
 	}
+	return w, nil
+}
+
+// learn carries a copy out without a fault.
+func (w *Workflow) learn(ctx context.Context) error {
 	before, err := w.subjects(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	done, err := w.Copy()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer done.Remove()
 	if _, err := done.Must(ctx, w.run...); err != nil {
-		return nil, err
+		return err
 	}
 	if w.want, err = done.subjects(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	w.Events = len(w.want) - len(before)
 	slices.Sort(w.want)
-	return w, done.tidy(ctx)
+	return done.tidy(ctx)
 }
 
 // play sets up an agent for each role, and what the workflows expect of the repository.
@@ -141,6 +146,9 @@ func (w *Workflow) Acts() []string {
 // plan is done. With more, the program also dies after the next run has recorded that the worker did not come back, and
 // after every fourth kill, which comes to all these moments in turn, a copy is carried out to the end.
 func (w *Workflow) KillAtEvents(ctx context.Context, more bool) (kills int, err error) {
+	if err := w.learn(ctx); err != nil {
+		return 0, err
+	}
 	r, err := w.Copy()
 	if err != nil {
 		return 0, err
