@@ -65,7 +65,8 @@ func (g *Gate) Moves(ctx context.Context, moves []Move, server bool) (*Report, e
 		}
 	}
 	for _, m := range moves {
-		if server && r.refuseSpelling(m.Ref) || m.New == "" || isPlanRef(m.Ref) {
+		_, isArchive := gitstore.IsArchiveRef(m.Ref) // of a plan's history, which is no code
+		if server && r.refuseSpelling(m.Ref) || m.New == "" || isPlanRef(m.Ref) || isArchive && !server {
 			continue
 		}
 		commits, err := g.holdsCommits(ctx, m.Ref, m.New, server, r)

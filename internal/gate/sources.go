@@ -169,8 +169,8 @@ func (g *Gate) Push(ctx context.Context, stdin io.Reader, remote string) (*Repor
 		}
 		local, theirs := f[1], f[3]
 		g.branch = strings.TrimPrefix(f[2], "refs/heads/")
-		if local == zeroOID {
-			continue // a deletion brings nothing
+		if _, isArchive := gitstore.IsArchiveRef(f[2]); isArchive || local == zeroOID {
+			continue // it brings no code, or nothing
 		}
 		if isPlanRef(f[2]) {
 			if err := g.pushPlan(ctx, f, total); err != nil {
