@@ -210,6 +210,7 @@ func (e *Engine) claimFor(ctx context.Context, id plan.ID, want plan.Claim,
 	if err != nil {
 		return nil, err
 	}
+	e.Store.Refresh(ctx, id) // the work may have been done, elsewhere
 	if want.PID > 0 {
 		e.keepRenewing(ctx, h, lease)
 	}
@@ -299,19 +300,21 @@ func (e *Engine) recordLost(ctx context.Context, h *hold) error {
 	if err != nil {
 		return err
 	}
-	version := 0
+	version, lost := 0, h.claim.Number-1
 	t := snap.State().Tasks[h.claim.Task]
 	if t != nil && t.NodeType == plan.Check {
 		version = t.Active
 	}
-	if t == nil || t.NodeType == plan.Check && version == 0 {
-		return nil // there was nothing to work on
+	ended := snap.State().ClaimsEnded(h.claim.Task)
+	if t == nil || t.NodeType == plan.Check && version == 0 || ended > h.ended && ended >= lost {
+		h.ended = ended
+		return nil // there was nothing to work on, or it has been recorded elsewhere since
 	}
-	lost := plan.AddAttempt{Version: version, Author: AgentActor(h.claim.Agent), Attempt: plan.Attempt{
+	attempt := plan.AddAttempt{Version: version, Author: AgentActor(h.claim.Agent), Attempt: plan.Attempt{
 		TaskID: h.claim.Task, Kind: plan.AttemptLost, Agent: h.claim.Agent, CreatedAt: plan.Second(e.Now()),
-		Message: fmt.Sprintf("the worker that held claim %d did not come back", h.claim.Number-1),
+		Message: fmt.Sprintf("the worker that held claim %d did not come back", lost),
 	}}
-	done, err := e.Store.Append(ctx, h.plan, lost, gitstore.AppendOptions{Now: e.Now()})
+	done, err := e.Store.Append(ctx, h.plan, attempt, gitstore.AppendOptions{Now: e.Now()})
 	if err != nil {
 		return err
 	}

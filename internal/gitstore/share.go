@@ -355,7 +355,8 @@ func (s *Store) dropEnded(ctx context.Context, id plan.ID) {
 	}
 	snap, err := s.Snapshot(ctx, id)
 	for task, c := range claims {
-		if err == nil && !c.Vacant() && c.Number <= snap.State().ClaimsEnded(task) {
+		ended := err == nil && c.PID != os.Getpid() && c.Number <= snap.State().ClaimsEnded(task) // checks count, too
+		if ended && !c.Vacant() {
 			if held, ref, err := s.ownClaim(ctx, id, c); err == nil {
 				_ = s.moveClaim(ctx, s.NewBatch(), refChange{ref: ref, old: held.oid}, task)
 			}
@@ -489,7 +490,9 @@ func (s *Store) pushPlan(ctx context.Context, remote string, id plan.ID, ended .
 		if err != nil {
 			return all, err
 		}
-		ended = nil // the remote may not know the claim
+		if after.oid == before.oid {
+			ended = nil // the remote does not know one of them
+		}
 	}
 }
 
@@ -506,6 +509,7 @@ func (s *Store) shareClaim(ctx context.Context, change refChange) error {
 		refused, err := s.push(ctx, remote, "--force-with-lease="+change.ref+":"+string(change.old),
 			"--end-of-options", remote, string(change.new)+":"+change.ref)
 		if err != nil || refused == "" || change.new == "" {
+			s.share.fetched.Store(0) // the task may have been done before it was claimed
 			return s.excuse(err)
 		}
 		there, err := s.fetchClaim(ctx, remote, change.ref)
