@@ -171,11 +171,15 @@ func (e *env) onEngine(f func(*cli.Context, *engine.Engine) error) cli.ActionFun
 	})
 }
 
-// onEnginePlan is onPlan for a command that works on the plan.
+// onEnginePlan is onPlan for a command that works on the plan, as its remote has it now.
 func (e *env) onEnginePlan(
 	read view, f func(*cli.Context, *engine.Engine, *gitstore.Snapshot) error,
 ) cli.ActionFunc {
-	return e.onPlan(read, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
+	newest := func(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snapshot, error) {
+		store.Refresh(c.Context, id)
+		return read(c, store, id)
+	}
+	return e.onPlan(newest, func(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) error {
 		eng, err := e.engine(c, store)
 		if err != nil {
 			return err

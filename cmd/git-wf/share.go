@@ -37,7 +37,11 @@ func (e *env) findPlans(c *cli.Context, store *gitstore.Store) (next string, err
 	if err != nil || remote == "" {
 		return "git wf plan -f FILE", err
 	}
+	active, activeErr := store.Active(c.Context) // one plan alone is, until others come
 	found, err := store.Adopt(c.Context, remote)
+	if err == nil && activeErr == nil {
+		err = store.SetActive(c.Context, active)
+	}
 	if err == nil {
 		err = e.setup(store).Follow(c.Context)
 	}
