@@ -36,7 +36,8 @@ func (e *env) waive(c *cli.Context, store *gitstore.Store) error {
 
 func (e *env) waiveCriterion(c *cli.Context, store *gitstore.Store, task plan.TaskID, d plan.Decision) error {
 	if c.String("criterion") == "" {
-		return usage("%s: say which criterion passes, with --criterion", task)
+		return fault.Usage(fmt.Sprintf("git wf show %s lists the criteria", task),
+			"%s: say which criterion passes, with --criterion", task)
 	}
 	id, err := planID(c, store)
 	if err != nil {

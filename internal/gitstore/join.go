@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -166,12 +167,13 @@ func makesAgain(a plan.SetAside, from string) string {
 	for _, c := range [...][2]string{
 		{"plan.json", "git wf plan --edit, or git wf split; git show FROM:plan.json shows it"},
 		{"/artifacts/", "git wf submit TASK --from FROM"}, {"/answers/", "git wf answer TASK"},
-		{"/inputs/", "git wf answer TASK --file FILE"}, {"/waivers/", "git wf waive TASK -m WHY"},
+		{"/inputs/", "git wf answer TASK --file FILE"}, {"/waivers/", "git wf waive TASK --criterion ID -m WHY"},
 		{"/reviews/", "git wf review TASK"}, {"", "git log FROM shows it"},
 	} {
-		is := func(path string) bool { return strings.Contains(path, c[0]) }
-		if slices.ContainsFunc(a.Paths, is) {
-			return strings.NewReplacer("TASK", string(a.TaskID), "FROM", from).Replace(c[1])
+		is := func(record string) bool { return strings.Contains(record, c[0]) }
+		if i := slices.IndexFunc(a.Paths, is); i >= 0 {
+			name := strings.SplitN(strings.TrimSuffix(path.Base(a.Paths[i]), ".json"), "-", 3) // w1-v2-A3
+			return strings.NewReplacer("TASK", string(a.TaskID), "FROM", from, "ID", name[len(name)-1]).Replace(c[1])
 		}
 	}
 	return ""
@@ -230,8 +232,9 @@ func (s *Store) setJoinBase(ctx context.Context, j *Joined, id plan.ID, first, s
 	ref := ArchiveRefName(id)
 	for i := len(archives) - 1; err == nil && i >= 0 && len(bases) == 0; i-- {
 		if j.archived, err = s.commit(ctx, string(archives[i].Tip)); errors.Is(err, ErrNoPlan) {
+			remote, _ := s.SharedWith(ctx, id)
 			return &AbsentError{What: fmt.Sprintf("the archive up to %.12s is not here", archives[i].Tip),
-				Hint: fmt.Sprintf("git fetch <remote> %s:%s", ref, ref)}
+				Hint: fmt.Sprintf("git fetch %s %s:%s", cmp.Or(remote, "<remote>"), ref, ref)}
 		}
 		if err == nil {
 			bases, err = s.mergeBases(ctx, j.archived.oid, second)
