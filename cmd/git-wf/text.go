@@ -22,7 +22,6 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
-	"gitwf/internal/progress"
 	"gitwf/internal/readmodel"
 	"gitwf/internal/terminal"
 )
@@ -124,7 +123,7 @@ func (st style) functions() template.FuncMap {
 		"answer":  originText,
 		"archive": gitstore.ArchiveRefName,
 		"both":    func(a, b []engine.Wait) []engine.Wait { return slices.Concat(a, b) },
-		"bytes":   progress.Bytes,
+		"bytes":   plain.Bytes,
 		"changes": changeLines,
 		"claim":   claimLine,
 		"clock":   clock,

@@ -2,6 +2,7 @@
 package plain
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -75,6 +76,19 @@ func Count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// Bytes is a number of bytes for people.
+func Bytes(n int64) string {
+	switch {
+	case n < 1<<10:
+		return Count(int(n), "byte")
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
 // Quote shows a value in a message: quoted, short, and with nothing that a terminal would obey.

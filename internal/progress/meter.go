@@ -118,23 +118,10 @@ func (m *Meter) End() {
 func stepText(s gitstore.Step, took time.Duration) string {
 	text := fmt.Sprintf("%s: %3d%% (%d/%d)", plain.Line(s.What), int(100*s.Fraction()), s.Done, s.All)
 	if s.Bytes > 0 {
-		text += ", " + Bytes(s.Bytes)
+		text += ", " + plain.Bytes(s.Bytes)
 	}
 	if s.Bytes > 0 && took >= time.Second {
-		text += " | " + Bytes(int64(float64(s.Bytes)/took.Seconds())) + "/s"
+		text += " | " + plain.Bytes(int64(float64(s.Bytes)/took.Seconds())) + "/s"
 	}
 	return text
-}
-
-// Bytes is a number of bytes for people.
-func Bytes(n int64) string {
-	switch {
-	case n < 1<<10:
-		return plain.Count(int(n), "byte")
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }

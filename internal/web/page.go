@@ -31,7 +31,6 @@ type page struct {
 	PlanName string
 	Tab      string // the visible part of the plan
 	Lang     string
-	Here     string // this address, to come back to
 	Token    string // of its forms; "" if nothing may be changed
 	Said     *Outcome
 	Past     *moment // the shown state, if not the newest
@@ -39,7 +38,7 @@ type page struct {
 }
 
 func (s *Server) page(r *http.Request, title string) page {
-	p := page{Title: title, Lang: languageOf(r), Here: r.URL.RequestURI()}
+	p := page{Title: title, Lang: languageOf(r)}
 	if !s.ReadOnly && s.Commands != nil {
 		p.Token = s.pageToken()
 	}
@@ -117,9 +116,6 @@ func (s *Server) askedTask(r *http.Request) (snap *gitstore.Snapshot, state *pla
 }
 
 func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
-	if lang := r.URL.Query().Get("lang"); lang != "" {
-		return switchLanguage(w, r, lang)
-	}
 	first := "/plans"
 	if s.Plan != "" {
 		first = planURL(s.Plan)
@@ -169,7 +165,7 @@ func functions(lang string) template.FuncMap {
 		"rated": readmodel.Rated,
 		"when":  func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"size":  size,
+		"size":  plain.Bytes,
 		"took":  took,
 		"ms":    func(n int64) string { return took(time.Duration(n) * time.Millisecond) },
 		"base":  path.Base,
@@ -180,29 +176,7 @@ func functions(lang string) template.FuncMap {
 			return string(text), err
 		},
 		"classes": graph.Classes,
-		"other": func() (all []choice) {
-			for _, l := range languages() {
-				all = append(all, choice{l, languageName(l), l == lang})
-			}
-			return all
-		},
 	}
-}
-
-type choice struct {
-	Code, Name string
-	Now        bool
-}
-
-// size formats a number of bytes for people.
-func size(n int64) string {
-	switch {
-	case n < 10_000:
-		return fmt.Sprintf("%d B", n)
-	case n < 10_000_000:
-		return fmt.Sprintf("%d KB", n/1000)
-	}
-	return fmt.Sprintf("%d MB", n/1_000_000)
 }
 
 // took formats a duration for people.
@@ -234,34 +208,13 @@ func (s *Server) static(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-const languageCookie = "git-wf-language"
-
 // languages are the page's languages; the first is that of its templates.
 func languages() []string { return []string{"en", "zh"} }
 
-func languageName(lang string) string {
-	if lang == "zh" {
-		return "中文"
-	}
-	return "English"
-}
-
-// languageOf is the language of a request: the chosen one, or the best that the browser accepts.
+// languageOf is the language of ours that a browser wants most (RFC 9110, 12.5.4), the first if it wants none.
 func languageOf(r *http.Request) string {
-	if c, err := r.Cookie(languageCookie); err == nil {
-		for _, lang := range languages() {
-			if c.Value == lang {
-				return lang
-			}
-		}
-	}
-	return accepted(r.Header.Get("Accept-Language"))
-}
-
-// accepted is the language of ours that a browser wants most (RFC 9110, 12.5.4), the first if it wants none.
-func accepted(header string) string {
 	best, most := languages()[0], 0.0
-	for part := range strings.SplitSeq(header, ",") {
+	for part := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
 		name, parameter, _ := strings.Cut(strings.TrimSpace(part), ";")
 		q := 1.0
 		if value, ok := strings.CutPrefix(strings.TrimSpace(parameter), "q="); ok {
@@ -273,20 +226,6 @@ func accepted(header string) string {
 		}
 	}
 	return best
-}
-
-// switchLanguage remembers the language and goes back to the last page.
-func switchLanguage(w http.ResponseWriter, r *http.Request, lang string) error {
-	back, err := url.Parse(r.URL.Query().Get("back"))
-	if err != nil || back.Path == "" || back.Path[0] != '/' {
-		back = &url.URL{Path: "/"}
-	}
-	http.SetCookie(w, &http.Cookie{Name: languageCookie, Value: lang, Path: "/", MaxAge: 1 << 25, HttpOnly: true,
-		SameSite: http.SameSiteStrictMode})
-	// Only path and query: not to another host, which "//host" would name.
-	http.Redirect(w, r, (&url.URL{Path: "/" + strings.TrimLeft(back.Path, `/\`), RawQuery: back.RawQuery}).String(),
-		http.StatusSeeOther)
-	return nil
 }
 
 // chinese maps every English text of the page to Chinese. The texts of a plan, a command or the engine stay as they

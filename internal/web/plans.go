@@ -302,7 +302,6 @@ func (s *Server) planLive(w http.ResponseWriter, r *http.Request) error {
 	}
 	d := liveDocument{Tip: p.Tip, Shape: p.Shape, Tasks: liveTasks(languageOf(r), p.Seen), Critical: p.Critical,
 		Sections: map[string]string{}}
-	p.Here = planURL(p.Plan)
 	for _, name := range []string{"summary", "waits", "running", "checklist", "decisions", "noted",
 		"acts", "run"} {
 		var out buffer
