@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -40,7 +39,7 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 	}
 	defer l.Close()
 	s, err := web.New(web.Options{
-		Store: store, Reopen: e.open, Now: e.now, Plan: id, ReadOnly: c.Bool("read-only"), Commands: e.asCommand,
+		Store: store, Now: e.now, Plan: id, ReadOnly: c.Bool("read-only"), Commands: e.asCommand,
 		State: func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error) {
 			s, err := e.state(ctx, store, snap)
 			if err != nil {
@@ -74,11 +73,10 @@ func (e *env) ui(c *cli.Context, store *gitstore.Store) (err error) {
 		openBrowser(c.Context, address)
 	}
 	fmt.Fprintln(e.stderr, "serving until interrupted (Ctrl+C)")
-	err = errors.Join(s.Serve(c.Context, l), s.Close())
-	if c.Context.Err() != nil {
-		return nil // the normal end
+	if err := s.Serve(c.Context, l); c.Context.Err() == nil {
+		return err
 	}
-	return err
+	return nil // the normal end
 }
 
 // listen accepts only a loopback address: anyone with the page's token acts under the user's name.

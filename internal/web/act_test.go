@@ -312,9 +312,7 @@ func TestRun(t *testing.T) {
 
 	do("run", "the run has begun")
 	<-began
-	if err := s.server.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s.server.endRuns()
 	select {
 	case <-ended:
 	default:

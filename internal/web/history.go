@@ -154,11 +154,7 @@ func (s *Server) askedAt(r *http.Request) (*gitstore.Snapshot, *plan.State, *mom
 		if m.Commit != at && !(len(at) >= 7 && strings.HasPrefix(string(m.Commit), string(at))) {
 			continue
 		}
-		var then *gitstore.Snapshot
-		err := s.apart(r.Context(), func(store *gitstore.Store) (err error) {
-			then, err = store.SnapshotAt(r.Context(), snap.ID, m.Commit)
-			return err
-		})
+		then, err := s.Store.SnapshotAt(r.Context(), snap.ID, m.Commit)
 		if err != nil {
 			return nil, nil, nil, err
 		}

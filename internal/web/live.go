@@ -2,11 +2,8 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,9 +18,9 @@ const pulseEvery = 15 * time.Second
 // mostPages is how many pages may listen at once.
 const mostPages = 64
 
-// events are server-sent events: "here" every now and then, "moved" at first and whenever a plan or a claim on it has
-// moved, whichever process moved it, with a word for each such plan that changes with every move. They are of all
-// plans, so that a browser needs one stream for all its windows.
+// events are server-sent events: "here" every now and then, "moved" at first and whenever a plan or a claim on one has
+// moved, whichever process moved it, with a word that changes with every move. They are of all plans, so that a browser
+// needs one stream for all its windows.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	defer s.listening.Add(-1)
 	if s.listening.Add(1) > mostPages {
@@ -37,15 +34,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	fmt.Fprint(w, "retry: 1000\n\n")
 	idle := time.NewTicker(pulseEvery)
 	defer idle.Stop()
-	last := map[plan.ID]string{}
+	last := ""
 	for {
-		words, err := s.words(ctx)
-		if err == nil {
-			maps.DeleteFunc(words, func(id plan.ID, word string) bool { return last[id] == word })
-			maps.Copy(last, words)
-			if text, err := json.Marshal(words); err == nil && len(words) > 0 {
-				fmt.Fprintf(w, "event: moved\ndata: %s\n\n", text)
-			}
+		if word, err := s.word(ctx); err == nil && word != last {
+			last = word
+			fmt.Fprintf(w, "event: moved\ndata: %s\n\n", word)
 		}
 		if http.NewResponseController(w).Flush() != nil {
 			return nil // the page is gone
@@ -62,29 +55,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// words are what stands for the present state of each plan.
-func (s *Server) words(ctx context.Context) (map[plan.ID]string, error) {
+// word stands for the present state of all plans.
+func (s *Server) word(ctx context.Context) (string, error) {
+	moves := s.pulse().moves
 	refs, err := s.Store.Git(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/workflow/",
 		"refs/workflow-claims/", "refs/workflow-remotes/")
-	if err != nil {
-		return nil, err
-	}
-	of := map[plan.ID]string{}
-	for line := range strings.Lines(refs) {
-		space, name, _ := strings.Cut(strings.TrimPrefix(line, "refs/"), "/")
-		if space == "workflow-remotes" {
-			_, name, _ = strings.Cut(name, "/")
-		}
-		id := plan.ID(name[:strings.IndexAny(name, "/ ")])
-		of[id] += line
-	}
-	for id, lines := range of {
-		if ran := s.ranOf(id); ran != nil {
-			lines += fmt.Sprint(ran.Started, ran.Going)
-		}
-		of[id] = s.mac(lines)
-	}
-	return of, nil
+	return s.mac(fmt.Sprint(refs, moves)), err
 }
 
 // runs are the runs that were started from the page, at most one of a plan at a time. They end with the server.

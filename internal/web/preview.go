@@ -222,9 +222,7 @@ func (s *Server) raw(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err == nil {
-		err = s.apart(r.Context(), func(store *gitstore.Store) error {
-			return store.CopyBlob(r.Context(), entry.OID, w)
-		})
+		err = s.Store.CopyBlob(r.Context(), entry.OID, w)
 	}
 	if err != nil {
 		panic(http.ErrAbortHandler) // a partial response must not pass for the file

@@ -34,7 +34,6 @@ var templateFiles embed.FS
 // Options are what a Server works with.
 type Options struct {
 	Store    *gitstore.Store
-	Reopen   func(context.Context) (*gitstore.Store, error) // the same repository once more, for slow work
 	Now      func() time.Time
 	Plan     plan.ID // the first page is that of this plan; "" for the inbox above the list of plans
 	ReadOnly bool    // offer no changes, and make none
@@ -62,7 +61,7 @@ type Outcome struct {
 // Runs reports whether the command's next step is to run the plan.
 func (o Outcome) Runs() bool { return o.OK && strings.Contains(o.Output, "next: git wf run") }
 
-// Server shows the plans of one repository. Close ends it.
+// Server shows the plans of one repository.
 type Server struct {
 	Options
 	token   string                        // of the printed address
@@ -79,9 +78,7 @@ type Server struct {
 	outcomes  recent[string, Outcome] // of commands, until the following page shows them
 	trees     recent[string, shelf]   // the keys of deliverables' addresses that were given out
 
-	runs   runs
-	second sync.Mutex // only one request at a time reads the past or a large file
-	other  *gitstore.Store
+	runs runs
 }
 
 // New makes a server; it does not listen yet.
@@ -143,32 +140,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // patience is how long a decision in progress may take when the server ends.
 const patience = 10 * time.Second
-
-// Close ends what the server has begun. Its owner closes the Store.
-func (s *Server) Close() error {
-	s.end()
-	s.endRuns()
-	s.second.Lock()
-	defer s.second.Unlock()
-	if s.other == nil {
-		return nil
-	}
-	return s.other.Close()
-}
-
-// apart runs f with a separate store, so that slow work delays nobody.
-func (s *Server) apart(ctx context.Context, f func(*gitstore.Store) error) error {
-	s.second.Lock()
-	defer s.second.Unlock()
-	if s.other == nil {
-		store, err := s.Reopen(context.WithoutCancel(ctx))
-		if err != nil {
-			return err
-		}
-		s.other = store
-	}
-	return f(s.other)
-}
 
 func (s *Server) routes() *http.ServeMux {
 	m := http.NewServeMux()

@@ -27,11 +27,7 @@ func (s *Server) signEvents(ctx context.Context, events []moment) (known bool, e
 	for _, e := range events {
 		commits = append(commits, e.Commit)
 	}
-	var found map[plan.OID]gitstore.Signature
-	err = s.apart(ctx, func(store *gitstore.Store) (err error) {
-		found, err = store.Signatures(ctx, policy.Keys, commits)
-		return err
-	})
+	found, err := s.Store.Signatures(ctx, policy.Keys, commits)
 	for i := range events {
 		sig := found[events[i].Commit]
 		events[i].Signed = signed{By: plain.Line(sig.Signer), Why: plain.Line(sig.Problem)}
@@ -50,14 +46,11 @@ func (s *Server) signReviews(ctx context.Context, snap *gitstore.Snapshot, id pl
 		refs = append(refs, gitstore.ReviewRef{Task: id, Review: rec})
 	}
 	by := map[string]signed{}
-	err = s.apart(ctx, func(store *gitstore.Store) error {
-		proofs, err := export.ProveReviews(ctx, store, snap, refs, policy)
-		for ref, p := range proofs {
-			by[fmt.Sprintf("r%d", ref.Review.N)] = signed{By: plain.Line(p.Signer), Why: plain.Line(p.Why),
-				Lost: !p.Counts && ref.Review.Verdict == plan.Approved}
-		}
-		return err
-	})
+	proofs, err := export.ProveReviews(ctx, s.Store, snap, refs, policy)
+	for ref, p := range proofs {
+		by[fmt.Sprintf("r%d", ref.Review.N)] = signed{By: plain.Line(p.Signer), Why: plain.Line(p.Why),
+			Lost: !p.Counts && ref.Review.Verdict == plan.Approved}
+	}
 	for i := range versions {
 		for j := range versions[i].Reviews {
 			r := &versions[i].Reviews[j]

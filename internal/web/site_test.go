@@ -71,7 +71,6 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	o := Options{
 		Weights: func() (estimate.Weights, error) { return estimate.Weights{Base: 1}, nil },
 		Store:   s.Store, Now: func() time.Time { return repotest.Now.Add(time.Hour) },
-		Reopen: func(ctx context.Context) (*gitstore.Store, error) { return gitstore.Open(ctx, s.Dir) },
 		State: func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error) {
 			claims, err := s.Store.Claims(ctx, snap.ID)
 			return plan.Derive(snap.Plan, snap.Records, claims, repotest.Now.Add(time.Hour)), err
@@ -110,9 +109,8 @@ func newSite(t *testing.T, change func(*Options)) *site {
 	}
 	s.http = httptest.NewServer(s.server)
 	t.Cleanup(func() {
-		if err := s.server.Close(); err != nil {
-			t.Error(err)
-		}
+		s.server.end()
+		s.server.endRuns()
 		s.http.Close()
 	})
 	jar, err := cookiejar.New(nil)

@@ -46,12 +46,11 @@ async function moved() {
   }, 400);
 }
 
-// connect has the page follow the events of its plan, or of all plans.
+// connect has the page follow the events of all plans.
 let lost = ""; // how, in words
 function connect() {
   const note = document.getElementById("connection");
-  const name = decodeURIComponent(plan.split("/").pop());
-  let last = null;
+  let last;
   follow((heard, how) => {
     const text = !how ? "" : how === "refused"
       ? word("git wf ui was started anew, and this address is no longer valid. Open the one that it printed, or run: git wf ui")
@@ -60,9 +59,8 @@ function connect() {
       note.textContent = lost = text;
       note.hidden = !text;
     }
-    const now = plan ? heard.get(name) : JSON.stringify([...heard]);
-    if (now !== undefined && now !== last) {
-      last = now;
+    if (heard !== last) {
+      last = heard;
       moved(); // also at first, for what happened while the page was on its way
     }
   });

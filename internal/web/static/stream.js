@@ -2,16 +2,14 @@
 // stream keeps one of them. Of the visible windows that one listens which holds the lock; it tells the others. When it is
 // hidden or closed, the lock goes to the next.
 const channel = new BroadcastChannel("events");
-const heard = new Map(); // by plan: the word of its newest state
-let tell = () => {}; // called with the words, by plan, and with how the connection is lost: "" if it is not
+let heard; // the word of the newest state of all plans; nothing yet at first
+let tell = () => {}; // called with the word, and with how the connection is lost: "" if it is not
 let release = null; // lets go of the lock
 let source = null; // only of the window that listens
 let lost = ""; // "away": nobody answers; "refused": a server that does not know this browser
 
 function take(said) {
-  for (const [plan, state] of Object.entries(said.words || {})) {
-    heard.set(plan, state);
-  }
+  heard = said.word ?? heard;
   lost = said.lost;
   if (document.visibilityState === "visible") {
     tell(heard, lost);
@@ -27,7 +25,7 @@ channel.onmessage = ({ data }) => {
   if (!data.asks) {
     take(data);
   } else if (source) {
-    channel.postMessage({ words: Object.fromEntries(heard), lost });
+    channel.postMessage({ word: heard, lost });
   }
 };
 
@@ -47,7 +45,7 @@ function hear() {
   const mine = source = new EventSource("/events");
   const alive = (event) => {
     spoke = Date.now();
-    say({ words: event.type === "moved" ? JSON.parse(event.data) : {}, lost: "" });
+    say({ word: event.type === "moved" ? event.data : undefined, lost: "" });
   };
   for (const name of ["open", "here", "moved"]) {
     source.addEventListener(name, alive);
