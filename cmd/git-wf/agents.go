@@ -10,18 +10,14 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
-	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
-	"gitwf/internal/plan"
 )
 
 func (e *env) agentsCommand() *cli.Command {
 	list := e.onStore(e.listAgents)
 	const about = "list the agents of this machine, which are usable, and why not"
 	agents := parent("agents", about, command("list", about, list, jsonFlag()),
-		command("roles", "list who takes which role of a plan here, and what to set where nobody does",
-			e.onEnginePlan(warmPlan, e.listRoles), planFlag(), jsonFlag()),
 		command("schema", "print the JSON Schema of what an agent replies", e.printSchema(contract.Schema)),
 		command("test AGENT", "make one real round trip to an agent", e.onStore(e.testAgent), jsonFlag()))
 	agents.Action, agents.Flags = list, []cli.Flag{jsonFlag()}
@@ -133,13 +129,4 @@ func shownValue(v string) string {
 		return "not set"
 	}
 	return strconv.Quote(clip(plain.Line(v), 100))
-}
-
-func (e *env) listRoles(_ *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) error {
-	parts := eng.Parts(snap.State())
-	return e.printAs("plan-roles", orEmpty(parts), struct {
-		PlanID  plan.ID
-		Parts   []engine.Part
-		Crowded []string
-	}{snap.ID, parts, eng.Crowded(snap.Plan)})
 }

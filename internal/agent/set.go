@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"gitwf/internal/backend"
-	"gitwf/internal/plan"
 )
 
 // Set is the agents of this machine: the built-in ones and those that the user has set up. A name that is not set up
@@ -175,17 +174,6 @@ func (s *Set) WritesFiles(name string) bool {
 func (s *Set) ReadsOwnRules(name string) bool {
 	c, _ := s.Config(name)
 	return c.Kind == backend.KindGemini
-}
-
-// Unheld says what an agent can do in a role of a plan although the role may not, "" for nothing.
-func (s *Set) Unheld(name string, r plan.Role) string {
-	for _, link := range s.Chain(name) {
-		c, _ := s.Config(link)
-		if why := AccessOf(r).Unheld(c.Kind); why != "" {
-			return why
-		}
-	}
-	return ""
 }
 
 // Lookup finds an agent by its name. It fails with ErrManual for a person's work, so that a caller learns before it

@@ -79,19 +79,6 @@ const (
 	MayAnswer               // nothing
 )
 
-// Unheld says what an agent of the kind can do all the same, "" for nothing.
-func (a Access) Unheld(kind string) string {
-	switch {
-	case a == MayWrite:
-		return ""
-	case kind == KindCommand:
-		return "its command can do what you can"
-	case kind == KindCodex && a == MayAnswer:
-		return "it has a shell that can read"
-	}
-	return ""
-}
-
 // Refusal is an unusable reply and what to tell the agent about it. An agent that still has the conversation gets only
 // that; any other gets the whole question again as well.
 type Refusal struct {

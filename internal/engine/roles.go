@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -79,60 +78,6 @@ func (e *Engine) listed(s *plan.State, t *plan.TaskState) (who speaker, ok bool)
 		}
 	}
 	return who, ok
-}
-
-// Part is what a role does in a plan, and who speaks for it here.
-type Part struct {
-	Role    string        `json:"role"`
-	Kind    string        `json:"kind,omitempty"` // read-only, orchestrator
-	Makes   []plan.TaskID `json:"makes,omitempty"`
-	Reviews []plan.TaskID `json:"reviews,omitempty"` // those that it has a seat at
-	Answers []plan.TaskID `json:"answers,omitempty"` // those that may ask it
-	Agent   string        `json:"agent,omitempty"`   // "" is a person
-	Unheld  string        `json:"unheld,omitempty"`  // what the agent can do although the role may not
-	Command string        `json:"command,omitempty"` // that has an agent take the part, where nobody does
-}
-
-// Parts lists who takes which part of a plan's roles, by role: first what is made, then the seats.
-func (e *Engine) Parts(s *plan.State) []Part {
-	var parts []Part
-	for _, role := range slices.Sorted(maps.Keys(s.Plan.Roles)) {
-		for _, t := range s.Plan.Tasks {
-			if t.NodeType == plan.Action && t.Role == role {
-				p := e.part(&parts, s, role, e.agentOf(s.Plan, t), false)
-				p.Makes = append(p.Makes, t.TaskID)
-			}
-		}
-		for _, t := range s.Plan.Tasks {
-			if t.NodeType == plan.Action && slices.Contains(s.Seats(t.TaskID), role) {
-				p := e.part(&parts, s, role, e.agentOfSeat(s, s.Tasks[t.TaskID], role), true)
-				p.Reviews = append(p.Reviews, t.TaskID)
-			}
-			if slices.Contains(t.Advisers(), role) {
-				p := e.part(&parts, s, role, e.agentOfRole(s.Plan, role), true)
-				p.Answers = append(p.Answers, t.TaskID)
-			}
-		}
-	}
-	return parts
-}
-
-// part finds the part of a role that an agent takes, or adds it.
-func (e *Engine) part(parts *[]Part, s *plan.State, role, name string, seat bool) *Part {
-	p := Part{Role: role, Kind: s.Plan.Roles[role].Kind, Agent: name}
-	if name == agent.NameManual || seat && !e.Agents.Knows(name) {
-		p.Agent = ""
-	}
-	for i, other := range *parts {
-		if other.Role == role && other.Agent == p.Agent && (len(other.Makes) == 0) == seat {
-			return &(*parts)[i]
-		}
-	}
-	if p.Unheld = e.Agents.Unheld(p.Agent, s.Plan.Roles[role]); p.Agent == "" {
-		p.Command = "git config " + agent.RoleKey(role) + " AGENT"
-	}
-	*parts = append(*parts, p)
-	return &(*parts)[len(*parts)-1]
 }
 
 // mostNotes is how many notes somebody who works on a task is told, the newest.
