@@ -131,7 +131,7 @@ func costTotals(items []engine.Cost) []costTotal {
 		t.OutputTokens += i.OutputTokens
 		t.CostUSD += i.CostUSD
 	}
-	slices.SortFunc(totals, func(a, b costTotal) int {
+	slices.SortStableFunc(totals, func(a, b costTotal) int {
 		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model))
 	})
 	return totals

@@ -63,7 +63,7 @@ func (e *Engine) redo(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 			}
 		}
 	}
-	slices.SortFunc(r.Again, func(a, b Again) int { return s.Place(a.TaskID) - s.Place(b.TaskID) })
+	slices.SortStableFunc(r.Again, func(a, b Again) int { return s.Place(a.TaskID) - s.Place(b.TaskID) })
 	return r, nil
 }
 

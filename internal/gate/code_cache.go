@@ -186,7 +186,7 @@ func (c *code) forgetOldest() {
 		}
 		return at
 	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return written(b).Compare(written(a)) })
+	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return written(b).Compare(written(a)) })
 	for _, e := range entries[min(most, len(entries)):] {
 		_ = os.Remove(filepath.Join(dir, e.Name()))
 	}

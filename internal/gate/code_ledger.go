@@ -124,7 +124,7 @@ func (l *ledger) differ(other *ledger) []changeName {
 			tasks = append(tasks, task)
 		}
 	}
-	slices.SortFunc(tasks, changeName.compare)
+	slices.SortStableFunc(tasks, changeName.compare)
 	return tasks
 }
 

@@ -229,7 +229,8 @@ func (m *mergeCase) dispute(octopus bool) *dispute {
 	tasks := maps.Clone(m.disputed)
 	maps.Copy(tasks, m.undone)
 	return &dispute{
-		paths: slices.Sorted(maps.Keys(m.conflicts)), tasks: slices.SortedFunc(maps.Keys(tasks), changeName.compare),
+		paths:   slices.Sorted(maps.Keys(m.conflicts)),
+		tasks:   slices.SortedStableFunc(maps.Keys(tasks), changeName.compare),
 		octopus: octopus,
 	}
 }

@@ -101,7 +101,7 @@ func (m *mergeCase) resolve(ctx context.Context, mine, other side) (*state, []Un
 	}
 	q := m.search(nil, func(changeName, bool) bool { return true })
 	q.tried, q.atStart = map[*change]string{}, true
-	todo := slices.SortedFunc(maps.Keys(tasks), changeName.compare)
+	todo := slices.SortedStableFunc(maps.Keys(tasks), changeName.compare)
 	for again := true; again; {
 		again = false
 		for _, task := range todo {
@@ -131,7 +131,7 @@ func (m *mergeCase) resolve(ctx context.Context, mine, other side) (*state, []Un
 	for task := range undone {
 		tasks[task] = true
 	}
-	for _, task := range slices.SortedFunc(maps.Keys(tasks), changeName.compare) {
+	for _, task := range slices.SortedStableFunc(maps.Keys(tasks), changeName.compare) {
 		if m.shared(task, at.ledger.of(task), mine, other) && !undone[task] {
 			continue
 		}
