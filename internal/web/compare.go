@@ -35,16 +35,10 @@ type change struct {
 // pair is one row: a line of each side. A number of zero means no line.
 type pair struct {
 	A, B        int
-	Left, Right []span
+	Left, Right string
 	Gap         bool // unchanged lines were left out before this one
 	Changed     bool
 	Remarks     []export.Remark // what reviews say of the line
-}
-
-// span is a part of a line, marked where the other side differs.
-type span struct {
-	Text   string
-	Marked bool
 }
 
 // The limits of a comparison line by line: bytes of each file, rows of each file, files.
@@ -143,7 +137,7 @@ func sideBySide(diff string) []pair {
 			p.in = append(p.in, text[1:])
 		case text[0] == ' ':
 			p.settle()
-			p.row(pair{A: p.a, B: p.b, Left: unchanged(text[1:]), Right: unchanged(text[1:])})
+			p.row(pair{A: p.a, B: p.b, Left: plain.Text(text[1:]), Right: plain.Text(text[1:])})
 			p.a, p.b = p.a+1, p.b+1
 		}
 	}
@@ -168,19 +162,12 @@ func (p *pairing) row(r pair) {
 func (p *pairing) settle() {
 	for i := range max(len(p.out), len(p.in)) {
 		r := pair{Changed: true}
-		switch {
-		case i >= len(p.in):
-			r.A, r.Left = p.a, whole(p.out[i])
-		case i >= len(p.out):
-			r.B, r.Right = p.b, whole(p.in[i])
-		default:
-			r.A, r.B = p.a, p.b
-			r.Left, r.Right = differing(p.out[i], p.in[i])
-		}
-		if r.A > 0 {
+		if i < len(p.out) {
+			r.A, r.Left = p.a, plain.Text(p.out[i])
 			p.a++
 		}
-		if r.B > 0 {
+		if i < len(p.in) {
+			r.B, r.Right = p.b, plain.Text(p.in[i])
 			p.b++
 		}
 		p.row(r)
@@ -206,31 +193,4 @@ func number(s string) int {
 		n = 10*n + int(c-'0')
 	}
 	return max(n, 1)
-}
-
-func unchanged(s string) []span { return []span{{Text: plain.Text(s)}} }
-func whole(s string) []span     { return []span{{Text: plain.Text(s), Marked: true}} }
-
-// differing marks what is between the common beginning and the common end of two lines.
-func differing(a, b string) (left, right []span) {
-	x, y := []rune(plain.Text(a)), []rune(plain.Text(b))
-	head := 0
-	for head < len(x) && head < len(y) && x[head] == y[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(x)-head && tail < len(y)-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
-		tail++
-	}
-	cut := func(r []rune) []span {
-		var all []span
-		for _, s := range []span{{string(r[:head]), false}, {string(r[head : len(r)-tail]), true},
-			{string(r[len(r)-tail:]), false}} {
-			if s.Text != "" {
-				all = append(all, s)
-			}
-		}
-		return all
-	}
-	return cut(x), cut(y)
 }
