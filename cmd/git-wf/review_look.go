@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -47,16 +46,12 @@ func (st style) versionText(ctx context.Context, store *gitstore.Store, snap *gi
 		if err != nil {
 			return "", err
 		}
-		text := string(data)
-		for i := 1; i < utf8.UTFMax && !all && !utf8.ValidString(text); i++ {
-			text = text[:len(text)-1] // it may end inside a character
-		}
-		if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
+		if !plain.IsText(data, all) {
 			b.WriteString("(no text: git wf ui shows it)\n")
 			continue
 		}
 		n := 0
-		for line := range strings.Lines(plain.Text(text)) {
+		for line := range strings.Lines(plain.Text(strings.ToValidUTF8(string(data), ""))) {
 			n++
 			fmt.Fprintf(&b, "%s  %s\n", st.paint("90", fmt.Sprintf("%5d", n)), strings.TrimRight(line, "\n"))
 		}

@@ -182,7 +182,7 @@ func assemble(m Manifest) *Bundle {
 // blobFile describes a file that belongs to the bundle and to no task.
 func blobFile(path string, data []byte) File {
 	sum := sha256.Sum256(data)
-	id, _ := blobID(bytes.NewReader(data), int64(len(data))) // a reader of memory does not fail
+	id, _ := gitstore.HashBlob(bytes.NewReader(data), int64(len(data))) // a reader of memory does not fail
 	return File{
 		DestPath: path, Mode: "100644", OID: id,
 		SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data)),

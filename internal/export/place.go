@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -236,18 +234,10 @@ func compareFile(name string, e gitstore.TreeEntry, progress *gitstore.Tracker) 
 	default:
 		return errDiffers
 	}
-	if oid, err := blobID(progress.Follow(content, size), size); err != nil || oid != e.OID {
+	if oid, err := gitstore.HashBlob(progress.Follow(content, size), size); err != nil || oid != e.OID {
 		return cmp.Or(err, errDiffers)
 	}
 	return nil
-}
-
-// blobID is the object id of a blob.
-func blobID(content io.Reader, size int64) (plan.OID, error) {
-	id := sha1.New()
-	fmt.Fprintf(id, "blob %d\x00", size)
-	_, err := io.Copy(id, content)
-	return plan.OID(hex.EncodeToString(id.Sum(nil))), err
 }
 
 // CheckIdle fails during a merge, rebase or similar operation. The next commit would end it and take over the message,

@@ -3,6 +3,7 @@ package plain
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -89,6 +90,14 @@ func Bytes(n int64) string {
 		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 	}
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
+// IsText reports whether data is a text; what is not whole may be cut inside a character.
+func IsText(data []byte, whole bool) bool {
+	for i := 1; i < utf8.UTFMax && !whole && len(data) > 0 && !utf8.Valid(data); i++ {
+		data = data[:len(data)-1]
+	}
+	return utf8.Valid(data) && !slices.Contains(data, 0)
 }
 
 // Quote shows a value in a message: quoted, short, and with nothing that a terminal would obey.

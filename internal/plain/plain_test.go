@@ -53,3 +53,17 @@ func TestSlug(t *testing.T) {
 		}
 	}
 }
+
+func TestIsText(t *testing.T) {
+	for _, tt := range []struct {
+		data         string
+		whole, isNot bool
+	}{
+		{"", true, false}, {"é\n", true, false}, {"a\x00", true, true}, {"a\xc3", true, true}, {"a\xc3", false, false},
+		{"a\xff\xff\xff\xff", false, true}, {"\xf0\x9f\x98", false, false},
+	} {
+		if got := IsText([]byte(tt.data), tt.whole); got == tt.isNot {
+			t.Errorf("%q, whole %v: %v", tt.data, tt.whole, got)
+		}
+	}
+}

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"unicode/utf8"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -233,7 +232,7 @@ func typedFiles(ctx context.Context, store *gitstore.Store, t *plan.TaskState, n
 				if err != nil {
 					return nil, err
 				}
-				if !whole || !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
+				if !whole || !plain.IsText(data, true) {
 					return nil, nil
 				}
 				f.Text = string(data)

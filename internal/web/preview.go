@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"unicode/utf8"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -114,7 +113,7 @@ func (s *Server) preview(r *http.Request, tree plan.OID, e gitstore.TreeEntry) (
 	}
 	p.Cut = !whole
 	switch {
-	case !isText(data, whole):
+	case !plain.IsText(data, whole):
 		p.Kind, p.Text = asBinary, hex.Dump(data[:min(len(data), 512)])
 	case ext == ".md" || ext == ".markdown":
 		p.Kind = asMarkdown
@@ -130,22 +129,6 @@ func (s *Server) preview(r *http.Request, tree plan.OID, e gitstore.TreeEntry) (
 		p.Kind, p.Text = asText, shown(data)
 	}
 	return p, nil
-}
-
-// isText reports whether data, which may be cut within a character, is text.
-func isText(data []byte, whole bool) bool {
-	if bytes.IndexByte(data, 0) >= 0 {
-		return false
-	}
-	if !whole {
-		for range utf8.UTFMax - 1 {
-			if utf8.Valid(data) || len(data) == 0 {
-				break
-			}
-			data = data[:len(data)-1]
-		}
-	}
-	return utf8.Valid(data)
 }
 
 func shown(data []byte) string { return plain.Text(strings.ToValidUTF8(string(data), "\ufffd")) }
