@@ -12,7 +12,13 @@ import (
 	"gitwf/internal/repotest"
 )
 
-func TestMain(m *testing.M) { os.Exit(repotest.InMemory{M: m}.Run()) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("WF_CHILD"); dir != "" {
+		child(dir)
+		return
+	}
+	os.Exit(repotest.InMemory{M: m}.Run())
+}
 
 // page is a plan of two deliverables.
 const page = `title: Page

@@ -130,7 +130,10 @@ func (a *appending) archiveChanges(ctx context.Context, tip commitInfo) ([]refCh
 	switch {
 	case errors.Is(err, ErrNoPlan):
 		return []refChange{{ref: ref, new: tip.oid}}, nil
-	case err != nil || before.oid == tip.oid: // the last prune was killed between the two updates
+	case err != nil:
+		return nil, err
+	}
+	if has, err := a.s.IsAncestor(ctx, tip.oid, before.oid); err != nil || has { // fetched, or a prune was killed
 		return nil, err
 	}
 	if grew, err := a.s.IsAncestor(ctx, before.oid, tip.oid); err != nil || grew {

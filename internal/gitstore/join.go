@@ -56,7 +56,7 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 	}
 	if s.Sound == nil {
 		err = errors.New("nothing audits what another clone has recorded")
-	} else {
+	} else if err = s.refusePrune(ctx, id, first); err == nil {
 		err = s.Sound(ctx, id, first)
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 			also, archiveErr := a.archiveChanges(ctx, done.archived)
 			a.also, err = also, cmp.Or(archiveErr, err)
 		}
-		if errors.Is(err, errOneHasOther) && first != tip.oid && done.base == tip.oid {
+		if errors.Is(err, errOneHasOther) && first != tip.oid && done.base == "" {
 			a.commit.oid = first
 			if err = a.batch.Flush(ctx); err == nil {
 				err = cmp.Or(a.moveRef(ctx, tip), errOneHasOther)
@@ -185,13 +185,10 @@ func (s *Store) JoinTree(ctx context.Context, b *Batch, id plan.ID, first, secon
 	return j.tree, err
 }
 
-// join computes the join of two histories. It fails with errOneHasOther if one of them is the base.
+// join computes the join of two histories. It fails with errOneHasOther if there is nothing to join (setJoinBase).
 func (s *Store) join(ctx context.Context, b *Batch, id plan.ID, first, second plan.OID) (j Joined, err error) {
 	if err := s.setJoinBase(ctx, &j, id, first, second); err != nil {
 		return j, err
-	}
-	if j.base == first || j.base == second {
-		return j, errOneHasOther
 	}
 	x, err := s.SnapshotAt(ctx, id, first)
 	y, err2 := s.SnapshotAt(ctx, id, second)
@@ -219,37 +216,32 @@ func (s *Store) join(ctx context.Context, b *Batch, id plan.ID, first, second pl
 	return j, err
 }
 
-// setJoinBase finds the one merge base of two histories. If the first was pruned since, its archive has it.
+// setJoinBase finds where two histories part: the newest commit that both have along first parents, the first through
+// prunes, too. It fails with errOneHasOther, and sets a base then only if it is the second that has all.
 func (s *Store) setJoinBase(ctx context.Context, j *Joined, id plan.ID, first, second plan.OID) error {
-	bases, err := s.mergeBases(ctx, first, second)
-	var archives []Archive
-	if err == nil && len(bases) == 0 {
-		archives, err = s.Archives(ctx, first)
+	archives, err := s.Archives(ctx, first)
+	if err == nil && s.onlyPrunes(ctx, second, first) {
+		return errOneHasOther
 	}
-	if err == nil && len(bases) == 0 && s.onlyPrunes(ctx, second, first) {
-		bases = []string{string(second)}
-	}
-	ref := ArchiveRefName(id)
-	for i := len(archives) - 1; err == nil && i >= 0 && len(bases) == 0; i-- {
-		if j.archived, err = s.commit(ctx, string(archives[i].Tip)); errors.Is(err, ErrNoPlan) {
+	tip, ref := first, ArchiveRefName(id)
+	for i := len(archives) - 1; err == nil; i-- {
+		if j.base, err = s.newestCommon(ctx, tip, second); err == nil && j.base == first {
+			err = errOneHasOther
+		}
+		if err != nil || j.base != "" {
+			return err
+		}
+		if i < 0 {
+			return fault.Refused(fmt.Sprintf("git wf export --plan %s --format yaml | git wf plan -f -", id),
+				"another plan is called %s, too; made again, this one gets a name of its own", id)
+		}
+		tip = archives[i].Tip
+		if j.archived, err = s.commit(ctx, string(tip)); errors.Is(err, ErrNoPlan) {
 			remote, _ := s.SharedWith(ctx, id)
-			return &AbsentError{What: fmt.Sprintf("the archive up to %.12s is not here", archives[i].Tip),
-				Hint: fmt.Sprintf("git fetch %s %s:%s", cmp.Or(remote, "<remote>"), ref, ref)}
-		}
-		if err == nil {
-			bases, err = s.mergeBases(ctx, j.archived.oid, second)
+			err = &AbsentError{What: fmt.Sprintf("the archive up to %.12s is not here", tip),
+				Hint: fmt.Sprintf("git fetch %s %s:%[2]s", cmp.Or(remote, "<remote>"), ref)}
 		}
 	}
-	if err == nil && len(bases) == 0 && j.archived.oid == "" && !s.hasRef(ctx, ref) {
-		return fault.Refused(fmt.Sprintf("git wf export --plan %s --format yaml | git wf plan -f -", id),
-			"another plan is called %s, too; made again, this one gets a name of its own", id)
-	}
-	if err == nil && len(bases) != 1 {
-		err = fault.Refused("git log --graph "+string(first)+" "+string(second),
-			"the two histories have %s, and must have one",
-			plain.Count(len(bases), "newest common commit"))
-	}
-	j.base = plan.OID(strings.Join(bases, ""))
 	return err
 }
 
@@ -264,12 +256,52 @@ func (s *Store) onlyPrunes(ctx context.Context, tip, other plan.OID) bool {
 	return err == nil && has
 }
 
-func (s *Store) mergeBases(ctx context.Context, first, second plan.OID) ([]string, error) {
+// newestCommon returns the newest commit that two histories have along first parents, "" for none: of what came as the
+// second of a join each may have taken other parts. It fails with errOneHasOther if the first has all of the second.
+func (s *Store) newestCommon(ctx context.Context, first, second plan.OID) (common plan.OID, err error) {
 	out, err := s.Git(ctx, "merge-base", "--all", "--end-of-options", string(first), string(second))
-	if exitCode(err) == 1 {
-		err = nil
+	bases := strings.Fields(out)
+	switch {
+	case exitCode(err) == 1:
+		return "", nil
+	case err == nil && slices.Contains(bases, string(second)):
+		err = errOneHasOther
 	}
-	return strings.Fields(out), err
+	for _, stop := range [][]string{bases, nil} { // mostly there is one base, and both come to it
+		seen := map[plan.OID]bool{}
+		for _, tip := range []plan.OID{second, first} {
+			for c := (commitInfo{}); tip != "" && err == nil && common == ""; tip = c.parent {
+				if seen[tip] {
+					common = tip
+				}
+				if seen[tip] = true; slices.Contains(stop, string(tip)) {
+					break
+				}
+				c, err = s.lookCommit(ctx, string(tip))
+			}
+		}
+	}
+	return common, err
+}
+
+// refusePrune refuses to join what was pruned here since: a prune is pushed, with what it archived, or, if the other
+// history has gone on, taken back.
+func (s *Store) refusePrune(ctx context.Context, id plan.ID, first plan.OID) error {
+	second, err := s.Tip(ctx, id)
+	known, err2 := s.Archives(ctx, first)
+	own, err3 := s.Archives(ctx, second)
+	if err = cmp.Or(err, err2, err3); err != nil || len(own) == 0 || slices.Contains(known, own[len(own)-1]) ||
+		s.onlyPrunes(ctx, second, first) {
+		return err
+	}
+	ref, archive, archived := RefName(id), ArchiveRefName(id), own[len(own)-1].Tip
+	mend := fmt.Sprintf("git push --atomic <remote> +%s %s", ref, archive)
+	if has, err := s.IsAncestor(ctx, first, archived); err != nil || !has {
+		const git = "git -c core.hooksPath=/dev/null update-ref "
+		mend = fmt.Sprintf(git+"refs/workflow-damaged/%s/%.12s %[2]s && "+git+"%[3]s %[4]s && "+git+"-d %[5]s", id,
+			second, ref, archived, archive)
+	}
+	return fault.Refused(mend, "the plan was pruned here, and the other history does not know that yet")
 }
 
 // taskDepth is the number of components of a path to one of a task's records: tasks/3f/IMPL-1/artifacts/v1.

@@ -158,14 +158,6 @@ func TestJoinRefusals(t *testing.T) {
 		start(t, b, testID, 3)
 		refused(t, b, fetchFrom(t, b, a), "another plan is called WFS-shop, too")
 	})
-	t.Run("two merge bases", func(t *testing.T) {
-		a, b := clones(t, 3)
-		versions(t, a, "IMPL-1", "one")
-		versions(t, b, "IMPL-2", "two")
-		x, y := fetchFrom(t, b, a), tip(t, b)
-		git(t, b.dir, "update-ref", RefName(testID), string(merge(t, b, "1", y, x)))
-		refused(t, b, merge(t, b, "1", x, y), "2 newest common commits")
-	})
 	t.Run("a rule from the future", func(t *testing.T) {
 		a, b := clones(t, 3)
 		versions(t, a, "IMPL-1", "one")
@@ -182,6 +174,40 @@ func TestJoinRefusals(t *testing.T) {
 			t.Errorf("appended behind such a join: %v", err)
 		}
 	})
+}
+
+// Two clones that joined each other, each as the first, are joined by where they parted along first parents. Neither
+// takes a record for a masked one because the other has it otherwise.
+func TestJoinCrossed(t *testing.T) {
+	a, b := clones(t, 3)
+	versions(t, a, "IMPL-1", "one")
+	versions(t, b, "IMPL-1", "other")
+	versions(t, b, "IMPL-2", "two")
+	x, y := fetchFrom(t, b, a), tip(t, b)
+	join(t, b, x)
+	git(t, a.dir, "fetch", "-q", b.dir, string(y))
+	join(t, a, y)
+	versions(t, a, "IMPL-1", "other again")
+	done := join(t, b, fetchFrom(t, b, a))
+	if len(done.Aside) != 1 || done.Aside[0].TaskID != "IMPL-1" || done.Aside[0].Code != "both" {
+		t.Errorf("set aside: %+v", done.Aside)
+	}
+	computedAgain(t, b, done.Tip)
+	for version, want := range map[string]string{"v1": "other", "v2": "other again"} {
+		file := plan.TaskID("IMPL-1").Dir() + "/artifacts/" + version + "/files/out.txt"
+		if got := git(t, b.dir, "show", string(done.Tip)+":"+file); got != want {
+			t.Errorf("%s is %q, not %q", file, got, want)
+		}
+	}
+	// What another history has as the second of a join is no part of its own: the remote's tip is joined as the first.
+	c, d := clones(t, 3)
+	versions(t, c, "IMPL-1", "theirs")
+	versions(t, d, "IMPL-1", "mine")
+	remote, peer := tip(t, d), fetchFrom(t, d, c)
+	join(t, d, peer)
+	if done = join(t, d, remote); done.Second == "" || len(done.Aside) != 1 || git(t, d.dir, "rev-parse", string(done.Tip)+"^1") != string(remote) {
+		t.Errorf("the remote's tip joined: %+v", done)
+	}
 }
 
 func TestJoinAfterAPrune(t *testing.T) {
@@ -228,9 +254,17 @@ func TestJoinAfterAPrune(t *testing.T) {
 	prune(t, e, 1)
 	versions(t, e, "IMPL-1", "after")
 	versions(t, d, "IMPL-2", "y")
-	_, err := e.Join(context.Background(), testID, fetchFrom(t, e, d), testNow)
-	if err == nil || !strings.Contains(err.Error(), "0 newest common commits") {
-		t.Errorf("joined what was pruned here: %v", err)
+	first := tip(t, d)
+	git(t, e.dir, "fetch", "-q", d.dir, string(first))
+	_, err := e.Join(context.Background(), testID, first, testNow)
+	var why fault.Fault
+	if !errors.As(err, &why) || !strings.Contains(err.Error(), "the plan was pruned here") {
+		t.Fatalf("joined what was pruned here: %v", err)
+	}
+	_, hint := why.Exit()
+	git(t, e.dir, "-c", "alias.sh=!sh", "sh", "-c", hint)
+	if done := join(t, e, first); done.Second != "" || done.Tip != first {
+		t.Errorf("after the prune was taken back: %+v", done)
 	}
 }
 

@@ -98,8 +98,9 @@ func Join(in Joining) (Change, []SetAside) {
 // divide gives the paths to their tasks, and returns what is added beside these. A record that both histories have from
 // where they part is the first's, masked or not; so is a version whose files a prune took there.
 func (j *join) divide() (add []Entry) {
-	stubs := map[string]OID{}
+	stubs, notes := map[string]OID{}, map[OID]bool{}
 	for _, p := range j.Paths {
+		notes[p.First] = true
 		if dir, name := splitName(p.Path); p.Second == "" && stubTree(name) != "" {
 			stubs[dir] = stubTree(name)
 		}
@@ -124,7 +125,7 @@ func (j *join) divide() (add []Entry) {
 				t.add = append(t.add, Entry{Path: p.Path, OID: p.Second})
 			}
 			j.tasks[id] = t
-		case p.Second == "", p.Second == p.Base:
+		case p.Second == "", p.Second == p.Base, isNote && notes[p.Second]:
 		case dir == NotesDir && isNote:
 			if note.n <= newest {
 				last++

@@ -212,6 +212,9 @@ func TestJoin(t *testing.T) {
 			second: historyOf(draft, "notes/0001-debt.md", "notes/0002-issues.md=mine", "notes/0003-debt.md=too"),
 			want:   "notes/0003-debt.md notes/0004-issues.md",
 		},
+		"a note that the first has under another number": {
+			first: historyOf(draft, "notes/0001-debt.md=mine", "notes/0002-issues.md=too"), second: historyOf(draft, "notes/0001-issues.md=too"),
+		},
 		"doctor": {second: historyOf(draft, "doctor/20260304T050607Z-0123456789ab.json"), want: "doctor/20260304T050607Z-0123456789ab.json"},
 		"masked by the first": {
 			base: historyOf(draft, "A-1/attempts/a1.log"), first: historyOf(draft, "A-1/attempts/a1.log=masked"),
