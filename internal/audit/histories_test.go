@@ -190,16 +190,16 @@ func (h *histories) join(c *clone, remote string, first plan.OID) {
 }
 
 // mend does what an error says: it fetches an archive, pushes a prune, or takes one back.
-func (h *histories) mend(c *clone, remote string, err error) {
+func (h *histories) mend(c *clone, remote string, said error) {
 	var f fault.Fault
-	if !errors.As(err, &f) {
-		h.fatal("%s: %v", c.who, err)
+	if !errors.As(said, &f) {
+		h.fatal("%s: %v", c.who, said)
 	}
 	_, hint := f.Exit()
 	line := strings.ReplaceAll(hint, "<remote>", remote)
 	own, server := c.tip(), h.server.tip()
 	if out, err := c.try("-c", "alias.sh=!sh", "sh", "-c", line); err != nil {
-		h.fatal("%s, where %s has %.12s: %v\n%s", c.who, remote, own, err, out)
+		h.fatal("%s, at %.12s, joins what %s has: %v\n%s\n%v", c.who, own, remote, said, out, err)
 	}
 	if now := h.server.tip(); now != server {
 		if found, err := pushed(context.Background(), h.server.store, server, now); err != nil || len(found) > 0 {
