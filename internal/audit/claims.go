@@ -24,7 +24,7 @@ func (s *surroundings) claims() error {
 		}
 		id, task, _ := strings.Cut(name, "/")
 		if !plan.ID(id).Valid() || !plan.TaskID(task).Valid() {
-			s.orphan(r, "", "no task can have this name")
+			s.finding(orphan, r, "", "no task can have this name")
 			continue
 		}
 		byPlan[plan.ID(id)] = append(byPlan[plan.ID(id)], r)
@@ -41,7 +41,7 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 	snap, err := s.store.Snapshot(s.ctx, id)
 	if errors.Is(err, gitstore.ErrNoPlan) {
 		for _, r := range refs {
-			s.orphan(r, id, "there is no plan "+string(id))
+			s.finding(orphan, r, id, "there is no plan "+string(id))
 		}
 		return s.ctx.Err()
 	}
@@ -56,35 +56,26 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 		case err != nil:
 			return fmt.Errorf("read %s: %w", r.name, err)
 		case tasks.Task(task) == nil:
-			s.orphan(r, id, fmt.Sprintf("%s has no task %s", id, task))
+			s.finding(orphan, r, id, fmt.Sprintf("%s has no task %s", id, task))
 		case why != "":
-			s.badClaim(r, id, why)
+			s.finding("bad-claim", r, id, "holds no claim, and counts as expired: "+why)
 		}
 	}
 	return nil
 }
 
-// badClaim reports a claim's ref that holds none, and counts as expired. The fix deletes only a blob: a commit or a
-// tree may be somebody's work.
-func (s *surroundings) badClaim(r ref, id plan.ID, why string) {
-	f := s.report("bad-claim", r.name, deleteCommand(r.name, r.oid), "holds no claim, and counts as expired: %s", why)
+// finding reports a claim's ref that holds none, or a claim on a task that does not exist. The fix deletes no commit or
+// tree in the place of a claim: it may be somebody's work.
+func (s *surroundings) finding(code string, r ref, id plan.ID, why string) {
+	f := s.report(code, r.name, deleteCommand(r.name, r.oid), "%s", why)
 	f.PlanID = id
-	if kind, err := s.store.Git(s.ctx, "cat-file", "-t", string(r.oid)); err == nil && kind == "blob" {
-		f.Fix = s.drop(r)
+	kind, err := s.store.Git(s.ctx, "cat-file", "-t", string(r.oid))
+	if code == orphan || err == nil && kind == "blob" {
+		f.Fix = func(ctx context.Context) (string, error) {
+			_, err := s.store.Git(ctx, "update-ref", "-d", r.name, string(r.oid))
+			return "deleted the claim " + string(r.oid[:12]), err
+		}
 	}
 }
 
-// orphan reports a claim on a task that does not exist: nothing can be recorded under it.
-func (s *surroundings) orphan(r ref, id plan.ID, why string) {
-	f := s.report("orphan-claim", r.name, deleteCommand(r.name, r.oid), "%s", why)
-	f.PlanID = id
-	f.Fix = s.drop(r)
-}
-
-// drop is the fix that deletes a claim's ref, as long as it holds what was found there.
-func (s *surroundings) drop(r ref) func(context.Context) (string, error) {
-	return func(ctx context.Context) (string, error) {
-		_, err := s.store.Git(ctx, "update-ref", "-d", r.name, string(r.oid))
-		return "deleted the claim " + string(r.oid[:12]), err
-	}
-}
+const orphan = "orphan-claim"

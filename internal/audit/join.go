@@ -11,6 +11,8 @@ import (
 	"gitwf/internal/plan"
 )
 
+const unknownJoin = "unknown-join"
+
 // checkJoin checks that a commit with several parents joins two histories by the rule that it names.
 func (a *auditor) checkJoin(s *step) error {
 	a.chain = nil
@@ -23,7 +25,7 @@ func (a *auditor) checkJoin(s *step) error {
 	case s.twice != "" || len(s.parents) != 2:
 		why = "joins other than two histories, or says something twice"
 	case rule != plan.JoinRule:
-		code, why = "unknown-join", fmt.Sprintf("is a join by the rule %.12q, which this git wf does not know", rule)
+		code, why = unknownJoin, fmt.Sprintf("is a join by the rule %.12q, which this git wf does not know", rule)
 		mend = func(plan.OID) string { return fault.UpgradeHint }
 	default:
 		if tree, err = a.store.Resolve(a.ctx, string(s.commit)+"^{tree}"); err == nil {

@@ -90,8 +90,7 @@ func (e *UnsoundError) Error() string {
 
 // Exit has the command that shows the repair.
 func (e *UnsoundError) Exit() (int, string) {
-	return fault.ExitRefused, "git wf doctor says what mends a plan that is here; of a fetched one, ask " +
-		"whoever wrote it"
+	return fault.ExitRefused, "git wf doctor"
 }
 
 // soundTips are the commits up to which a plan's history was found sound, by rules that have a name.

@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
@@ -18,17 +21,10 @@ import (
 // directory, and what dead processes have left.
 func Surroundings(ctx context.Context, store *gitstore.Store) ([]Finding, error) {
 	s := surroundings{auditor: auditor{ctx: ctx, store: store}, plans: map[plan.ID]bool{}}
-	if err := s.refs(); err != nil {
-		return nil, err
-	}
-	if err := s.claims(); err != nil {
-		return nil, err
-	}
-	if err := s.pointers(); err != nil {
-		return nil, err
-	}
-	if err := s.replaced(); err != nil {
-		return nil, err
+	for _, look := range []func() error{s.refs, s.claims, s.pointers, s.replaced, s.fetched} {
+		if err := look(); err != nil {
+			return nil, err
+		}
 	}
 	s.reportRemotePolicy()
 	s.locks()
@@ -106,6 +102,10 @@ func (s *surroundings) replaced() error {
 		s.report("replaced", name, "git replace -d "+shell.Word(strings.TrimPrefix(name, replaceRefs)),
 			"git shows another object in place of this one, which is what was judged")
 	}
+	grafts := filepath.Join(s.store.CommonDir(), "info", "grafts")
+	if _, statErr := os.Lstat(grafts); statErr == nil {
+		s.report("replaced", grafts, "rm "+shell.Word(grafts), "git shows commits with other parents than they have")
+	}
 	return err
 }
 
@@ -167,6 +167,43 @@ func BrokenPlans(store *gitstore.Store, listed []gitstore.PlanRef) []plan.ID {
 		}
 	}
 	return broken
+}
+
+// fetched reports plans of which a remote has no legal history, so that nothing of it is taken. There the ref goes back
+// to before the first commit that is no event of the plan, or to what is here.
+func (s *surroundings) fetched() error {
+	for _, r := range s.all {
+		at, fetched := strings.CutPrefix(r.name, remoteRefs)
+		remote, name, _ := strings.Cut(at, "/")
+		a := auditor{ctx: s.ctx, store: s.store, id: plan.ID(name), tip: r.oid}
+		ref := planRefs + name
+		if !fetched || !a.id.Valid() {
+			continue
+		}
+		var unsound *UnsoundError
+		if !errors.As(Sound(s.ctx, s.store, a.id, r.oid), &unsound) {
+			continue // a join says what can't be read
+		}
+		err := a.history(string(r.oid))
+		first, culpritErr := a.firstCulprit()
+		if err = cmp.Or(err, culpritErr); err != nil {
+			return err
+		}
+		good, err := s.store.Git(s.ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", string(first)+"^1")
+		if err != nil {
+			own, _ := s.store.Ref(s.ctx, ref) // "" has the remote's go
+			good = string(own)
+		}
+		mend := fmt.Sprintf("git push --no-verify --force-with-lease=%s:%s %s %s:%[1]s", ref, r.oid,
+			shell.Word(remote), good)
+		if unsound.Finding.Code == unknownJoin {
+			mend = fault.UpgradeHint
+		}
+		f := s.report("bad-remote", r.name, mend, "nothing of it is taken: %s: %s", unsound.Finding.Place,
+			unsound.Finding.Message)
+		f.PlanID = a.id
+	}
+	return s.ctx.Err()
 }
 
 // reportRemotePolicy reports plans that are bound by no policy although a remote has one.

@@ -56,7 +56,7 @@ func (s *Store) Claims(ctx context.Context, id plan.ID) (plan.Claims, error) {
 // parseClaim reads a claim's blob. An unreadable claim counts as long expired: it must not lock a task for ever.
 func parseClaim(task plan.TaskID, o object) heldClaim {
 	h := heldClaim{oid: o.OID}
-	if json.Unmarshal(o.Data, &h.Claim) != nil {
+	if len(o.Data) > mostClaim || json.Unmarshal(o.Data, &h.Claim) != nil {
 		h.Claim = plan.Claim{}
 	}
 	h.Task = task
@@ -285,7 +285,8 @@ func (s *Store) clearBroken(ctx context.Context, id plan.ID) error {
 	return nil
 }
 
-// brokenClaim reports whether a ref's file does not name a readable claim.
+// brokenClaim reports whether a ref's file names no object that can be read. What is no claim stays until a claim takes
+// its place: a remote that has it would only give it again.
 func (s *Store) brokenClaim(ctx context.Context, file string) bool {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -295,6 +296,6 @@ func (s *Store) brokenClaim(ctx context.Context, file string) bool {
 	if !isOID(oid) {
 		return !strings.HasPrefix(string(text), "ref:")
 	}
-	_, err = s.Git(ctx, "cat-file", "blob", string(oid))
+	_, err = s.Git(ctx, "cat-file", "-p", string(oid))
 	return exitCode(err) > 0
 }

@@ -296,8 +296,7 @@ func (s *Store) Adopt(ctx context.Context, remote string) (plans []plan.ID, err 
 			_, err := s.Git(ctx, "update-ref", "-m", "from "+remote, "--create-reflog", RefName(id), string(refs[name]),
 				cmp.Or(string(own), strings.Repeat("0", len(refs[name]))))
 			if refused := (*GitError)(nil); errors.As(err, &refused) {
-				s.say(fmt.Sprintf("what %s has of %s is not taken: %s: git wf doctor", remote, id,
-					firstSaid(refused.Stderr)))
+				s.say(fmt.Sprintf("what %s has of %s is not taken: git wf doctor says why", remote, id))
 			}
 		}
 	}
