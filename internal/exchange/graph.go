@@ -231,7 +231,8 @@ func (g *graph) cycles() {
 	}
 }
 
-// weakest is the dependency of a circle of points that is dropped, a soft one if there is any, and the circle for people.
+// weakest is the dependency of a circle of points that is dropped, a soft one if there is any, and the circle for
+// people.
 func (g *graph) weakest(ring []int) (it *item, dep string, soft bool, path string) {
 	ids := []string{g.items[ring[0]/2].source}
 	for k, point := range ring[1:] {

@@ -140,6 +140,13 @@ func (s *Store) TakeOver(ctx context.Context, id plan.ID, found, c plan.Claim) (
 	if held.oid == "" || !sameClaim(held.Claim, found) || !held.Expires.Equal(found.Expires) {
 		return plan.Claim{}, &ClaimedError{held.Claim}
 	}
+	remote, _ := s.SharedWith(ctx, id)
+	if remote != "" && !found.Vacant() && found.Host != c.Host && s.mayAsk(ctx, remote) == nil {
+		if there, err := s.RemoteRef(ctx, remote, ref); err == nil && there == "" { // it has ended there
+			gone, err := s.writeClaim(ctx, ref, held.oid, plan.Claim{Task: c.Task, Number: found.Number})
+			return plan.Claim{}, errors.Join(err, &ClaimedError{gone})
+		}
+	}
 	return s.writeClaim(ctx, ref, held.oid, c)
 }
 

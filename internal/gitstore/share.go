@@ -17,6 +17,7 @@ import (
 
 	"gitwf/internal/fault"
 	"gitwf/internal/plan"
+	"gitwf/internal/shell"
 )
 
 // A plan is shared with a remote whose remote-tracking ref of it exists. While the remote answers, what is recorded in
@@ -50,6 +51,7 @@ type Shared struct {
 	Seen   time.Time `json:"seen,omitzero"`   // zero if nobody knows when
 	Aside  []string  `json:"aside,omitempty"` // what joins of the newest events set aside, in a line each
 	policy bool      // it is the policy
+	named  string    // the option that names the remote, if that is not the main one
 }
 
 // String says it in a line, "" if both have the same.
@@ -64,7 +66,7 @@ func (sh *Shared) String() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	mend := "git wf sync"
+	mend := "git wf sync" + sh.named
 	if sh.policy && sh.Ahead > 0 && sh.Behind > 0 { // plans alone are joined
 		mend = "a maintainer makes the change again on what " + sh.Remote + " has"
 	}
@@ -88,6 +90,9 @@ func (s *Store) Shared(ctx context.Context, id plan.ID, tip plan.OID) (*Shared, 
 // Beside is how a plan, or the policy, stands beside what was fetched of it from a remote. An archive counts as here.
 func (s *Store) Beside(ctx context.Context, remote string, id plan.ID, own, theirs plan.OID) (*Shared, error) {
 	sh := &Shared{Remote: remote, policy: id == policyName}
+	if main, err := s.MainRemote(ctx); err != nil || main != remote {
+		sh.named = " --remote " + shell.Word(remote)
+	}
 	for _, name := range []string{s.seenMark(remote), filepath.Join(s.commonDir, fetchedRefs, remote, string(id))} {
 		if st := lstat(name); st != nil && st.ModTime().After(sh.Seen) {
 			sh.Seen = st.ModTime().UTC().Truncate(time.Second)
@@ -330,6 +335,11 @@ func (s *Store) catchUp(ctx context.Context, remote string, id plan.ID) (done Jo
 	if done.Tip = own.oid; err != nil || err2 != nil || own.oid == theirs.oid || s.archived(ctx, own, theirs) {
 		return done, err2
 	}
+	if main, err := s.MainRemote(ctx); err == nil && main != remote { // another one takes the order of the main one
+		if has, err := s.IsAncestor(ctx, theirs.oid, own.oid); err != nil || has {
+			return done, err
+		}
+	}
 	done, err = s.Join(ctx, id, theirs.oid, time.Now())
 	if ref := ArchiveRefName(id); IsAbsent(err) && s.fetch(ctx, remote, ref+":"+ref) == nil {
 		done, err = s.Join(ctx, id, theirs.oid, time.Now())
@@ -418,8 +428,15 @@ func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, er
 	if err == nil && theirs != "" && own != theirs {
 		err = s.pushPolicy(ctx, remote)
 	}
+	there := ""
+	if err == nil {
+		there, err = s.Git(ctx, "ls-remote", "--end-of-options", remote, planRefs+"*")
+	}
 	done := map[plan.ID]Joined{}
 	for _, id := range plans {
+		if ref := RefName(id); err == nil && !strings.Contains(there+"\n", "\t"+ref+"\n") { // somebody deleted it
+			_, err = s.Git(ctx, "update-ref", "-d", fetchedRefs+remote+"/"+string(id))
+		}
 		joined, err := s.level(ctx, remote, id)
 		joined.Failed = err
 		done[id] = joined

@@ -167,14 +167,14 @@ func Document(v any) []byte {
 // Second is t as records carry it: UTC, whole seconds.
 func Second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// EventKinds lists the kinds of event of a plan's history, in the order of docs/format.md, as the trailer Wf-Event names
-// them; and those after which a plan may export another bundle than before, the joins of two clones among them.
+// EventKinds lists the kinds of event of a plan's history, in the order of docs/format.md, as the trailer Wf-Event
+// names them; and those after which a plan may export another bundle than before, the joins of two clones among them.
 func EventKinds() (all, changeBundles []string) {
 	return []string{
 			EventPlan, eventArtifact, eventCheck, eventReview, eventAttempt, eventRetry, eventQuestion, eventAnswer,
 			eventInput, eventLanding, EventVerdicts, EventDecision, eventNote, EventReplan, EventGraft, EventWaiver,
-			EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted, eventAbandoned, eventDropped,
-			eventClosed, eventRestored,
+			EventPruned, EventMasked, eventDoctor, eventPaused, eventResumed, eventCompleted, eventAbandoned,
+			eventDropped, eventClosed, eventRestored,
 		}, []string{EventPlan, eventArtifact, eventReview, EventGraft, EventWaiver, EventPruned, EventVerdicts,
 			EventDecision, eventAbandoned, eventDropped, eventClosed, eventRestored, EventJoined}
 }

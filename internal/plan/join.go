@@ -91,7 +91,8 @@ func Join(in Joining) (Change, []SetAside) {
 		add = append(add, j.tasks[id].add...)
 	}
 	slices.SortFunc(j.aside, func(x, y SetAside) int { return strings.Compare(x.Paths[0], y.Paths[0]) })
-	return Change{Subject: "joined: " + strings.Trim(fmt.Sprint(kept[:min(len(kept), 5)]), "[]"), Add: add,
+	which := cmp.Or(strings.Trim(fmt.Sprint(kept[:min(len(kept), 5)]), "[]"), "no task")
+	return Change{Subject: "joined: " + which, Add: add,
 		Trailers: []Trailer{{"Wf-Event", EventJoined}, {TrailerJoin, JoinRule}}}, j.aside
 }
 
