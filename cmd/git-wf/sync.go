@@ -86,7 +86,8 @@ func (e *env) decideAgain(ctx context.Context, done map[plan.ID]gitstore.Joined)
 	for _, id := range slices.Sorted(maps.Keys(done)) {
 		for _, decision := range done[id].Again {
 			again := *e
-			again.stdout, again.json, again.interactive = io.Discard, false, false
+			again.stdout, again.stderr = io.Discard, io.Discard // what fails is named, with its command
+			again.json, again.interactive = false, false
 			if again.run(ctx, append(decision.Args, "--plan", string(id))) != fault.ExitDone {
 				continue
 			}

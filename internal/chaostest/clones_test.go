@@ -368,7 +368,11 @@ func (tm *team) remake(c *clone, id, task, command string) {
 	if !ok || strings.Contains(args, ";") || strings.Contains(args, " or ") {
 		return
 	}
+	args, why, _ := strings.Cut(args, " -m '")
 	list := strings.Fields(strings.NewReplacer("WHY", "still-so", "FILE", c.Dir+"/.git/smaller.yaml").Replace(args))
+	if why = strings.TrimSuffix(why, "'"); why != "" {
+		list = append(list, "-m", why)
+	}
 	switch list[0] {
 	case "review":
 		list = append(list, "--approve")
@@ -376,7 +380,9 @@ func (tm *team) remake(c *clone, id, task, command string) {
 		if tm.rng.IntN(2) == 0 {
 			return
 		}
-		list = append(list, "-m", "again")
+		if why == "" {
+			list = append(list, "-m", "again")
+		}
 	case "answer":
 		if len(list) == 2 {
 			list = append(list, "for Ada")
