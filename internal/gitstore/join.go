@@ -298,8 +298,10 @@ func (s *Store) refusePrune(ctx context.Context, id plan.ID, first plan.OID) err
 	mend := fmt.Sprintf("git push --atomic <remote> +%s %s", ref, archive)
 	if has, err := s.IsAncestor(ctx, first, archived); err != nil || !has {
 		const git = "git -c core.hooksPath=/dev/null update-ref "
-		mend = fmt.Sprintf(git+"refs/workflow-damaged/%s/%.12s %[2]s && "+git+"%[3]s %[4]s && "+git+"-d %[5]s", id,
-			second, ref, archived, archive)
+		mend = fmt.Sprintf(git+"refs/workflow-damaged/%s/%.12s %[2]s && "+git+"%[3]s %[4]s", id, second, ref, archived)
+		if len(own) == 1 { // else it holds what an older prune archived, too
+			mend += " && " + git + "-d " + archive
+		}
 	}
 	return fault.Refused(mend, "the plan was pruned here, and the other history does not know that yet")
 }
