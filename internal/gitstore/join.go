@@ -83,7 +83,7 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 			err = cmp.Or(err, side.Admits(plan.Mend{}))
 		}
 		a.second, a.tree, done.Second = tip.oid, done.tree, tip.oid
-		s.decideAgain(ctx, &done)
+		s.decideAgain(ctx, &done, a.person)
 		for i, aside := range done.Aside {
 			done.Aside[i].Command = cmp.Or(aside.Command, makesAgain(aside, fmt.Sprintf("%.8s", tip.oid)))
 			done.Change.Body += done.Aside[i].String() + "\n"
@@ -104,11 +104,13 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 var deciding = map[string]string{"paused": "pause", "resumed": "resume", "completed": "complete",
 	"abandoned": "abandon", "restored": "retry", plan.EventMasked: "doctor --mask"}
 
-// decideAgain finds the commands that decide again what a join has set aside.
-func (s *Store) decideAgain(ctx context.Context, j *Joined) {
+// decideAgain finds the commands that decide again what a join has set aside. Again has those of who joins alone:
+// nobody decides in another's name.
+func (s *Store) decideAgain(ctx context.Context, j *Joined, person plan.Actor) {
 	for _, ev := range slices.Backward(j.events) { // the oldest first
 		of := func(a plan.SetAside) bool { return slices.ContainsFunc(ev.paths, a.Has) }
-		if deciding[ev.kind] == "" || !slices.ContainsFunc(j.Aside, of) {
+		known := deciding[ev.kind] != "" && (ev.about == "" || plan.TaskID(ev.about).Valid())
+		if !known || !slices.ContainsFunc(j.Aside, of) {
 			continue
 		}
 		args := strings.Fields(deciding[ev.kind] + " " + ev.about)
@@ -119,7 +121,9 @@ func (s *Store) decideAgain(ctx context.Context, j *Joined) {
 			args = append(args, "-m", why.Reason)
 			line += " -m " + shell.Quote(plain.Line(why.Reason))
 		}
-		j.Again = append(j.Again, Again{args, line})
+		if ev.by == person.Name {
+			j.Again = append(j.Again, Again{args, line})
+		}
 		for i := range j.Aside {
 			if of(j.Aside[i]) {
 				j.Aside[i].Command = line
@@ -350,8 +354,8 @@ func (s *Store) eachDifference(ctx context.Context, dir string, depth int, trees
 
 // laterEvent is an event of the second history that the first, or an archive of it, lacks.
 type laterEvent struct {
-	kind, about string
-	paths       []string // that it wrote
+	by, kind, about string
+	paths           []string // that it wrote
 }
 
 // laterEvents lists them, newest first.
@@ -360,14 +364,14 @@ func (s *Store) laterEvents(ctx context.Context, first, second plan.OID) (events
 	if err != nil {
 		return nil, err
 	}
-	const named = "%x00%(trailers:key=Wf-Event,valueonly,separator= )%n%(trailers:key=Wf-Task,valueonly,separator= )"
+	const format = "%x00%an%n%(trailers:key=Wf-Event,valueonly,separator= )%n" +
+		"%(trailers:key=Wf-Task,valueonly,separator= )"
 	out, err := s.Git(ctx, append([]string{"-c", "log.showSignature=false", "-c", "core.quotePath=false", "log",
 		"--no-merges", "--no-color", "--no-notes", "--no-renames", "--no-relative", "--diff-filter=AM", "--name-only",
-		"--format=" + named, string(second), "--not"}, known...)...)
+		"--format=" + format, string(second), "--not"}, known...)...)
 	for event := range strings.SplitSeq(out, "\x00") {
-		if kind, rest, ok := strings.Cut(event, "\n"); ok {
-			about, paths, _ := strings.Cut(rest, "\n")
-			events = append(events, laterEvent{kind, about, strings.Split(strings.TrimSpace(paths), "\n")})
+		if lines := strings.Split(strings.TrimRight(event, "\n"), "\n"); len(lines) > 3 { // the fourth is empty
+			events = append(events, laterEvent{lines[0], lines[1], lines[2], lines[4:]})
 		}
 	}
 	return events, err
