@@ -67,8 +67,10 @@ tasks:
 		fmt.Sprintf(judge, "REVIEW-1", "DEV-1, DEV-2", ", role: review") +
 		fmt.Sprintf(task, "ART-1", word, "") + fmt.Sprintf(task, "ART-2", word, ", depends_on: [ART-1]") +
 		fmt.Sprintf(judge, "JUDGE-1", "ART-1, ART-2", "") +
-		fmt.Sprintf(task, "DROP-1", word, "") + fmt.Sprintf(check, "DROP-1", "drop") + fmt.Sprintf(task, "USE-1", word, ", depends_on: [DROP-1]") +
-		fmt.Sprintf(task, "ACC-1", word, "") + fmt.Sprintf(check, "ACC-1", "accept") + fmt.Sprintf(task, "OPEN-1", word, "")
+		fmt.Sprintf(task, "DROP-1", word, "") + fmt.Sprintf(check, "DROP-1", "drop") +
+		fmt.Sprintf(task, "USE-1", word, ", depends_on: [DROP-1]") +
+		fmt.Sprintf(task, "ACC-1", word, "") + fmt.Sprintf(check, "ACC-1", "accept") +
+		fmt.Sprintf(task, "OPEN-1", word, "")
 }
 
 // split is a fragment for a leaf.
@@ -140,7 +142,8 @@ func (m *maker) events() map[string]func() plan.Event {
 		},
 		"waiver": func() plan.Event {
 			if t := m.pick(func(t *plan.TaskState) bool { return t.Active > 0 }); t != nil {
-				return plan.Waive{Task: t.TaskID, Version: t.Active, Criterion: t.AcceptanceCriteria[0].ID, Decision: m.decision()}
+				return plan.Waive{Task: t.TaskID, Version: t.Active, Criterion: t.AcceptanceCriteria[0].ID,
+					Decision: m.decision()}
 			}
 			return nil
 		},
@@ -149,7 +152,8 @@ func (m *maker) events() map[string]func() plan.Event {
 			return plan.Note{Category: kinds[m.rnd.IntN(len(kinds))], Text: m.tag, By: m.who, CreatedAt: m.now}
 		},
 		"doctor": func() plan.Event {
-			return plan.Mend{Mended: []plan.Mended{{Code: "scratch", Place: m.who, Did: m.tag}}, By: m.who, CreatedAt: m.now}
+			return plan.Mend{Mended: []plan.Mended{{Code: "scratch", Place: m.who, Did: m.tag}}, By: m.who,
+				CreatedAt: m.now}
 		},
 		"paused":  func() plan.Event { return plan.Pause{Decision: m.decision()} },
 		"resumed": func() plan.Event { return plan.Resume{Decision: m.decision()} },
@@ -172,7 +176,8 @@ func (m *maker) events() map[string]func() plan.Event {
 			if m.rnd.IntN(3) > 0 {
 				leaf = m.pick(anyTask).TaskID
 			}
-			return plan.Replan{Leaf: leaf, Planner: plan.Planner{Agent: plan.AgentManual, File: "plan.yaml"}, Reason: m.tag}
+			return plan.Replan{Leaf: leaf, Planner: plan.Planner{Agent: plan.AgentManual, File: "plan.yaml"},
+				Reason: m.tag}
 		},
 	}
 }
@@ -180,7 +185,8 @@ func (m *maker) events() map[string]func() plan.Event {
 // version is the next version of a task.
 func (m *maker) version() plan.Event {
 	open := func(t *plan.TaskState) bool {
-		return t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified || t.Status == plan.StatusWaitingExternal
+		return t.Status == plan.StatusReady || t.Status == plan.StatusToBeModified ||
+			t.Status == plan.StatusWaitingExternal
 	}
 	first := func(t *plan.TaskState) bool { return open(t) && (t.Planning() || t.Judges != nil || t.Decides != nil) }
 	t := m.pick(first)
@@ -282,10 +288,13 @@ func (m *maker) decide(t *plan.TaskState) []byte {
 	x, ok := d.Policy()
 	switch m.rnd.IntN(4) {
 	case 0:
-		x, ok = act.Decision{NextAgent: act.NextUser, Reason: m.tag, HistoryAppend: history(act.NextUser), Question: m.tag + "?",
-			Options: []plan.Option{{OptionID: "a", Description: "a"}, {OptionID: "b", Description: "b"}}, RecommendedOptionID: "a"}, true
+		x, ok = act.Decision{NextAgent: act.NextUser, Reason: m.tag, HistoryAppend: history(act.NextUser),
+			Question: m.tag + "?",
+			Options: []plan.Option{{OptionID: "a", Description: "a"}, {OptionID: "b",
+				Description: "b"}}, RecommendedOptionID: "a"}, true
 	case 1:
-		x, ok = act.Decision{NextAgent: "review", TaskID: "REVIEW-1", Mode: []string{"investigate", "partial"}[m.rnd.IntN(2)],
+		x, ok = act.Decision{NextAgent: "review", TaskID: "REVIEW-1", Mode: []string{"investigate",
+			"partial"}[m.rnd.IntN(2)],
 			Reason: m.tag, HistoryAppend: history("review"), Task: m.tag}, true
 	case 2:
 		for _, q := range d.Questions {
@@ -338,20 +347,26 @@ func (m *maker) reviewOf(t *plan.TaskState, by string, verdict plan.Verdict) pla
 	if err != nil {
 		return nil
 	}
-	rev := plan.Review{TaskID: t.TaskID, ReviewedArtifactID: plan.VersionID(t.Active), Tree: made.Tree, Verdict: verdict, Score: 100,
-		Reviewer: by, CreatedAt: m.now, SpecHash: t.SpecHash(), SelfReviewed: verdict == plan.Approved && made.Agent == by}
+	rev := plan.Review{TaskID: t.TaskID, ReviewedArtifactID: plan.VersionID(t.Active), Tree: made.Tree,
+		Verdict: verdict, Score: 100,
+		Reviewer: by, CreatedAt: m.now, SpecHash: t.SpecHash(), SelfReviewed: verdict == plan.Approved &&
+			made.Agent == by}
 	result := plan.ResultPass
 	if verdict == plan.Rejected {
 		result, rev.Score = plan.ResultFail, 0
 	}
 	for _, c := range t.AcceptanceCriteria {
-		rev.Criteria = append(rev.Criteria, plan.CriterionResult{ID: c.ID, Statement: c.Statement, Severity: c.Severity, Result: result, By: by})
+		rev.Criteria = append(rev.Criteria, plan.CriterionResult{ID: c.ID, Statement: c.Statement,
+			Severity: c.Severity, Result: result, By: by})
 	}
 	return m.addReview(rev, made)
 }
 
 func (m *maker) addReview(rev plan.Review, made plan.Artifact) plan.Event {
-	ev := plan.AddReview{Review: rev, Artifact: made, Render: func(rev plan.Review) []byte { return fmt.Appendf(nil, "# %s\n", rev.Verdict) }}
+	ev := plan.AddReview{Review: rev, Artifact: made, Render: func(rev plan.Review) []byte {
+		return fmt.Appendf(nil,
+			"# %s\n", rev.Verdict)
+	}}
 	if rev.Reviewer != m.who {
 		ev.Author = agent(rev.Reviewer)
 	}
@@ -456,7 +471,10 @@ func (m *maker) holds() plan.Event {
 }
 
 func (m *maker) feeds(id plan.TaskID) bool {
-	return m.pick(func(t *plan.TaskState) bool { return t.Status == plan.StatusDone && slices.Contains(t.DependsOn, id) }) != nil
+	return m.pick(func(t *plan.TaskState) bool {
+		return t.Status == plan.StatusDone && slices.Contains(t.DependsOn,
+			id)
+	}) != nil
 }
 
 func (m *maker) attempt() plan.Event {
@@ -465,8 +483,9 @@ func (m *maker) attempt() plan.Event {
 	if t == nil {
 		return nil
 	}
-	ev := plan.AddAttempt{Attempt: plan.Attempt{TaskID: t.TaskID, Kind: kinds[m.rnd.IntN(len(kinds))], Agent: "exec", CreatedAt: m.now,
-		Message: m.tag}, Log: []byte(m.tag + "-of-the-attempts\n"), Author: agent("exec")}
+	ev := plan.AddAttempt{Attempt: plan.Attempt{TaskID: t.TaskID, Kind: kinds[m.rnd.IntN(len(kinds))], Agent: "exec",
+		CreatedAt: m.now,
+		Message:   m.tag}, Log: []byte(m.tag + "-of-the-attempts\n"), Author: agent("exec")}
 	if check := m.s.CheckOf(t.TaskID); check != nil && t.Active > 0 && m.rnd.IntN(2) == 0 {
 		ev.Attempt.TaskID, ev.Version = check.TaskID, t.Active
 	}
@@ -475,7 +494,8 @@ func (m *maker) attempt() plan.Event {
 
 func (m *maker) ask() plan.Event {
 	t := m.pick(anyTask)
-	return plan.Ask{Attempt: plan.AddAttempt{Attempt: plan.Attempt{TaskID: t.TaskID, Kind: plan.AttemptNeedsInput, Agent: "exec",
+	return plan.Ask{Attempt: plan.AddAttempt{Attempt: plan.Attempt{TaskID: t.TaskID, Kind: plan.AttemptNeedsInput,
+		Agent:     "exec",
 		CreatedAt: m.now}, Author: agent("exec")}, Questions: []plan.Question{{TaskID: t.TaskID, Name: "what", Question: m.tag + "?",
 		Kind: plan.AskText, By: "exec", CreatedAt: m.now}}}
 }
@@ -487,7 +507,8 @@ func (m *maker) answer() plan.Event {
 	}
 	n := m.snap.Records.Of(t.TaskID).OpenQuestions()[0]
 	data := must(m.store.ReadFile(m.ctx, m.snap.Commit, t.TaskID.Dir()+"/"+m.snap.Records.Of(t.TaskID).QuestionPath(n)))
-	ev := plan.AnswerQuestion{Task: t.TaskID, Number: n, Answer: plan.Answer{TaskID: t.TaskID, Text: m.tag, By: m.who, CreatedAt: m.now}}
+	ev := plan.AnswerQuestion{Task: t.TaskID, Number: n, Answer: plan.Answer{TaskID: t.TaskID, Text: m.tag,
+		By: m.who, CreatedAt: m.now}}
 	if err := json.Unmarshal(data, &ev.Question); err != nil {
 		panic(err)
 	}
@@ -503,8 +524,9 @@ func (m *maker) handIn() plan.Event {
 	if err != nil {
 		panic(err)
 	}
-	return plan.HandIn{Task: t.TaskID, Files: []plan.InputDocument{{Name: "logo", FileName: "logo.svg", Tree: tree, SHA256: files[0].SHA256,
-		Size: files[0].Size, By: m.who, CreatedAt: m.now}}}
+	return plan.HandIn{Task: t.TaskID, Files: []plan.InputDocument{{Name: "logo", FileName: "logo.svg", Tree: tree,
+		SHA256: files[0].SHA256,
+		Size:   files[0].Size, By: m.who, CreatedAt: m.now}}}
 }
 
 func (m *maker) check() plan.Event {
@@ -514,9 +536,11 @@ func (m *maker) check() plan.Event {
 	}
 	v, _ := m.snap.Records.Of(t.TaskID).Version(t.Active)
 	c := t.AcceptanceCriteria[0]
-	return plan.AddCheck{Author: agent(plan.ReviewerChecks), Checked: plan.Checked{TaskID: t.TaskID, ReviewedArtifactID: plan.VersionID(t.Active),
-		Tree: v.Files, CreatedAt: m.now, SpecHash: t.SpecHash(), Criteria: []plan.CriterionResult{{ID: c.ID, Statement: c.Statement,
-			Severity: c.Severity, Result: plan.ResultPass, By: plan.ReviewerChecks}}}}
+	return plan.AddCheck{Author: agent(plan.ReviewerChecks), Checked: plan.Checked{TaskID: t.TaskID,
+		ReviewedArtifactID: plan.VersionID(t.Active),
+		Tree:               v.Files, CreatedAt: m.now, SpecHash: t.SpecHash(), Criteria: []plan.CriterionResult{{ID: c.ID,
+			Statement: c.Statement,
+			Severity:  c.Severity, Result: plan.ResultPass, By: plan.ReviewerChecks}}}}
 }
 
 // mask takes the text of an attempt's log for a secret.
@@ -531,7 +555,8 @@ func (m *maker) mask() plan.Event {
 		if err != nil || strings.HasPrefix(string(data), "[masked]") {
 			continue
 		}
-		if masked, ok := secret.NewMask([]string{"MY_TOKEN=" + strings.TrimSpace(string(data))}).Record(name, data); ok && masked != nil {
+		if masked, ok := secret.NewMask([]string{"MY_TOKEN=" + strings.TrimSpace(string(data))}).Record(name,
+			data); ok && masked != nil {
 			oid := must(m.store.Resolve(m.ctx, string(m.snap.Commit)+":"+name))
 			return secret.MaskRecords{Records: []secret.Masking{{Path: name, OID: oid, Old: data, New: masked}}}
 		}
@@ -546,7 +571,8 @@ func (m *maker) land() plan.Event {
 	}
 	head := must(m.store.Head(m.ctx))
 	v, _ := m.snap.Records.Of(t.TaskID).Version(t.Approved)
-	l := plan.Landing{TaskID: t.TaskID, ArtifactID: plan.VersionID(t.Approved), Tree: v.Files, Branch: "main", On: head, By: m.who, CreatedAt: m.now}
+	l := plan.Landing{TaskID: t.TaskID, ArtifactID: plan.VersionID(t.Approved), Tree: v.Files, Branch: "main",
+		On: head, By: m.who, CreatedAt: m.now}
 	switch m.rnd.IntN(3) {
 	case 0:
 		l.Commit = head
@@ -566,7 +592,8 @@ func (m *maker) complete() plan.Event {
 		}
 		return plan.Abandon{Task: m.snap.Plan.RootTaskID, Decision: m.decision()} // all that is left
 	}
-	return plan.Complete{Document: plan.CompletionDocument{PlanID: repotest.ID, Complexity: "simple", By: m.who, CreatedAt: m.now},
+	return plan.Complete{Document: plan.CompletionDocument{PlanID: repotest.ID, Complexity: "simple", By: m.who,
+		CreatedAt: m.now},
 		Learnings: []byte(m.tag), Seen: m.snap.Records.Count()}
 }
 

@@ -74,7 +74,8 @@ func (c *clone) happen(rnd *rand.Rand, tag string, made map[string]int) string {
 	for range 6 {
 		c.clock = c.clock.Add(time.Second)
 		snap := must(c.store.Snapshot(ctx, repotest.ID))
-		m := &maker{ctx: ctx, store: c.store, snap: snap, s: snap.State(), rnd: rnd, batch: c.store.NewBatch(), who: c.who, tag: tag, now: c.clock}
+		m := &maker{ctx: ctx, store: c.store, snap: snap, s: snap.State(), rnd: rnd, batch: c.store.NewBatch(),
+			who: c.who, tag: tag, now: c.clock}
 		events := m.events()
 		names := slices.Sorted(maps.Keys(events))
 		name := names[rnd.IntN(len(names))]
@@ -139,7 +140,8 @@ func (h *histories) sync(c *clone) {
 func (h *histories) syncPeer(c *clone) {
 	c.git("fetch", "-q", "--no-tags", "peer", "+refs/workflow/*:refs/workflow-remotes/peer/*")
 	peer := plan.OID(c.git("rev-parse", fetchedPeer))
-	if there, here := must(c.store.Archives(context.Background(), peer)), must(c.store.Archives(context.Background(), c.tip())); !slices.Equal(there, here) {
+	if there, here := must(c.store.Archives(context.Background(), peer)), must(c.store.Archives(context.Background(),
+		c.tip())); !slices.Equal(there, here) {
 		return // a prune goes to the server first
 	}
 	h.peerJoins++
@@ -243,12 +245,14 @@ func (h *histories) look(c *clone, first, own plan.OID, done gitstore.Joined) {
 		}
 	}
 	for path, oid := range mine {
-		told := lost[path] || path == "plan.json" || tree[path] == oid || strings.HasPrefix(path, "notes/") && taken[oid]
+		told := lost[path] || path == "plan.json" || tree[path] == oid || strings.HasPrefix(path, "notes/") &&
+			taken[oid]
 		for dir := path; strings.Contains(dir, "/") && !told; {
 			dir = dir[:strings.LastIndexByte(dir, '/')]
 			told = lost[dir] || path == dir+"/files" && stubs[dir]
 		}
-		if dir, _, ok := strings.Cut(path, "/files/"); !told && !(ok && stubs[dir]) && !maskedThere(ctx, c.store, tree[path]) {
+		if dir, _, ok := strings.Cut(path, "/files/"); !told && !(ok && stubs[dir]) && !maskedThere(ctx, c.store,
+			tree[path]) {
 			h.fatal("%s joins %.12s with %.12s to %.12s, and nobody learns of %s", c.who, first, own, done.Tip, path)
 		}
 	}
@@ -395,7 +399,8 @@ func (h *histories) run() {
 		if c.tip() != tip {
 			h.fatal("%s is at %s, the server at %s", c.who, c.tip(), tip)
 		}
-		if same, err := c.store.Join(ctx, repotest.ID, tip, c.clock); err != nil || same.Second != "" || same.Tip != tip {
+		if same, err := c.store.Join(ctx, repotest.ID, tip, c.clock); err != nil || same.Second != "" ||
+			same.Tip != tip {
 			h.fatal("a history joined with itself: %+v, %v", same, err)
 		}
 		if found, err := Plan(ctx, c.store, repotest.ID, Options{}); err != nil || len(found) > 0 {
@@ -410,7 +415,8 @@ func (h *histories) run() {
 	proof := must(export.Prove(ctx, h.server.store, snap, h.policy))
 	for id, t := range snap.State().Tasks {
 		if t.NodeType == plan.Action && t.Approved > 0 && proof.Snapshot.State().Tasks[id].Approved != t.Approved {
-			h.fatal("%s v%d is approved, and not proven: %v", id, t.Approved, proof.Missing(id, plan.VersionID(t.Approved)))
+			h.fatal("%s v%d is approved, and not proven: %v", id, t.Approved, proof.Missing(id,
+				plan.VersionID(t.Approved)))
 		}
 	}
 }
@@ -464,7 +470,8 @@ func readForms(t *testing.T) (names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := strings.NewReplacer("NNNN", `\d{4,}`, "NAME", `[^/]+`, "KIND", "[a-z_]+", "VERDICT", "(APPROVED|REJECTED)", "SCORE", `\d+`,
+	fields := strings.NewReplacer("NNNN", `\d{4,}`, "NAME", `[^/]+`, "KIND", "[a-z_]+", "VERDICT",
+		"(APPROVED|REJECTED)", "SCORE", `\d+`,
 		"N", `\d+`, "V", `\d+`, "A", `\d+`, "B", `\d+`, "D", `\d+`, "R", `\d+`, ".", `\.`)
 	in := bufio.NewScanner(strings.NewReader(string(data)))
 	for in.Scan() {
@@ -513,21 +520,24 @@ func templates(t *testing.T) (all []template) {
 		var keys []policy.Key
 		for _, name := range people {
 			file := filepath.Join(t.TempDir(), name)
-			if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", file).CombinedOutput(); err != nil {
+			if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f",
+				file).CombinedOutput(); err != nil {
 				t.Fatalf("ssh-keygen: %v\n%s", err, out)
 			}
-			keys = append(keys, policy.Key{Name: name, SSH: strings.TrimSpace(string(must(os.ReadFile(file + ".pub"))))})
+			keys = append(keys, policy.Key{Name: name,
+				SSH: strings.TrimSpace(string(must(os.ReadFile(file + ".pub"))))})
 			signed.keys[name] = file + ".pub"
 		}
 		if err := os.CopyFS(signed.dir, os.DirFS(r.Dir)); err != nil {
 			t.Fatal(err)
 		}
 		c := openClone(signed.dir, "Ada", repotest.Now)
-		signed.policy = must(c.store.AppendPolicy(context.Background(), repotest.Now, func(p *gitstore.Policy) (plan.Change, error) {
-			next := p.Policy
-			next.Keys = keys
-			return plan.Change{Subject: "policy: keys", Policy: policy.Encode(&next)}, nil
-		}))
+		signed.policy = must(c.store.AppendPolicy(context.Background(), repotest.Now,
+			func(p *gitstore.Policy) (plan.Change, error) {
+				next := p.Policy
+				next.Keys = keys
+				return plan.Change{Subject: "policy: keys", Policy: policy.Encode(&next)}, nil
+			}))
 		c.store.Close()
 		all = append(all, signed)
 	}

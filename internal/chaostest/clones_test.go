@@ -210,7 +210,8 @@ func (tm *team) note(c *clone) {
 func (tm *team) pick(list ...string) string { return list[tm.rng.IntN(len(list))] }
 
 func (tm *team) task() string {
-	return tm.pick("DOC-1", "DOC-1", "DOC-2", "DOC-3", "BIG-1", "BIG-1.1", "BIG-1.2", "MAKE-1", "MAKE-2", "TEXT-1", "VAIN-1",
+	return tm.pick("DOC-1", "DOC-1", "DOC-2", "DOC-3", "BIG-1", "BIG-1.1", "BIG-1.2", "MAKE-1", "MAKE-2", "TEXT-1",
+		"VAIN-1",
 		"ASK-1", "CODE-1", "CODE-2")
 }
 
@@ -426,7 +427,8 @@ func (tm *team) settled() {
 			}
 			if got := tm.git(c.Repo, "rev-parse", "refs/workflow/"+id); got != want {
 				tm.sync(c)
-				if got := tm.git(c.Repo, "rev-parse", "refs/workflow/"+id); got != tm.git(tm.server, "rev-parse", "refs/workflow/"+id) {
+				if got := tm.git(c.Repo, "rev-parse", "refs/workflow/"+id); got != tm.git(tm.server, "rev-parse",
+					"refs/workflow/"+id) {
 					tm.fatal(fmt.Errorf("%s: %s is %s, at the server %s", c.name, id, got, want))
 				}
 			}
@@ -435,7 +437,8 @@ func (tm *team) settled() {
 	for _, c := range tm.clones {
 		for id, tips := range c.seen {
 			for tip, when := range tips {
-				if _, err := c.Git(context.Background(), "merge-base", "--is-ancestor", tip, "refs/workflow/"+id); err != nil {
+				if _, err := c.Git(context.Background(), "merge-base", "--is-ancestor", tip,
+					"refs/workflow/"+id); err != nil {
 					tm.fatal(fmt.Errorf("%s: %s of %s is lost, seen by command %d", c.name, tip, id, when))
 				}
 			}
@@ -460,18 +463,21 @@ func (tm *team) onceApproved(id string) {
 				versions[task] = map[string]bool{}
 			}
 			versions[task][strings.Split(p[4], "-")[1]] = true
-		case p[3] == "reviews" && len(p) == 6 && p[5] == "REJECTED.md", len(p) == 5 && (p[3] == "resets" || p[3] == "marks"):
+		case p[3] == "reviews" && len(p) == 6 && p[5] == "REJECTED.md", len(p) == 5 && (p[3] == "resets" ||
+			p[3] == "marks"):
 			reopened[task]++
 		}
 	}
 	for task, list := range versions {
 		may := 1 + reopened[task]
-		for _, input := range map[string][]string{"DOC-2": {"DOC-1"}, "MAKE-2": {"MAKE-1", "DOC-1"}, "CODE-2": {"CODE-1"},
+		for _, input := range map[string][]string{"DOC-2": {"DOC-1"}, "MAKE-2": {"MAKE-1", "DOC-1"},
+			"CODE-2":  {"CODE-1"},
 			"BIG-1.2": {"BIG-1.1"}, "SPEC-2": {"SPEC-1"}, "SPEC-2.1": {"SPEC-1"}, "BOOK-1": {"SPEC-1"}, "CODE-3": {"CODE-2"}}[task] {
 			may += len(versions[input]) + reopened[input]
 		}
 		if len(list) > may && task != "MAIN-1" { // whose versions are decisions
-			tm.wrong(fmt.Sprintf("%s: %s was approved %d times, and %d would have been enough:\n%s", id, task, len(list), may, paths))
+			tm.wrong(fmt.Sprintf("%s: %s was approved %d times, and %d would have been enough:\n%s", id, task,
+				len(list), may, paths))
 		}
 	}
 }

@@ -124,7 +124,8 @@ func (w *week) day(n int, clones ...*clone) {
 	w.check(w.server, "server")
 	if lost := w.git(w.server, "log", "--grep=Wf-Event: attempt", "--grep=did not come back", "--all-match",
 		"refs/workflow/"+w.plan); lost != "" {
-		w.wrong(fmt.Sprintf("day %d: nobody was killed, and a worker is lost:\n%s\n%s", n, lost, w.git(w.server, "log", "--graph", "--format=%h %s %ct %cn", "refs/workflow/"+w.plan)))
+		w.wrong(fmt.Sprintf("day %d: nobody was killed, and a worker is lost:\n%s\n%s", n, lost, w.git(w.server,
+			"log", "--graph", "--format=%h %s %ct %cn", "refs/workflow/"+w.plan)))
 	}
 	w.t.Logf("day %d: %s", n, strings.SplitN(w.ok(clones[0], "0", "status"), "\n", 3)[1])
 }
@@ -226,7 +227,8 @@ func TestTeamForAWeek(t *testing.T) {
 	w.git(dora.Repo, "pull", "-q")
 	w.git(ann.Repo, "pull", "-q")
 	w.together([]*clone{dora, ann}, []string{"land", "--push"})
-	w.ok(bob, "0", "plan", "-f", w.write(bob, ".git/second.yaml", strings.Replace(weekText, "title: Week", "title: Second", 1)))
+	w.ok(bob, "0", "plan", "-f", w.write(bob, ".git/second.yaml", strings.Replace(weekText, "title: Week",
+		"title: Second", 1)))
 	w.ok(bob, "0", "share")
 	w.ok(bob, "0", "switch", w.plan)
 	for _, c := range here {

@@ -170,7 +170,8 @@ func TestJoinRefusals(t *testing.T) {
 		refused(t, b, later, "nothing recorded in it")
 		git(t, b.dir, "update-ref", RefName(testID), string(own))
 		git(t, b.dir, "update-ref", RefName(testID), string(later))
-		if _, err := appendVersion(open(t, b.dir), "IMPL-3", "x"); err == nil || !strings.Contains(err.Error(), "newer") {
+		if _, err := appendVersion(open(t, b.dir), "IMPL-3", "x"); err == nil || !strings.Contains(err.Error(),
+			"newer") {
 			t.Errorf("appended behind such a join: %v", err)
 		}
 	})
@@ -205,7 +206,8 @@ func TestJoinCrossed(t *testing.T) {
 	versions(t, d, "IMPL-1", "mine")
 	remote, peer := tip(t, d), fetchFrom(t, d, c)
 	join(t, d, peer)
-	if done = join(t, d, remote); done.Second == "" || len(done.Aside) != 1 || git(t, d.dir, "rev-parse", string(done.Tip)+"^1") != string(remote) {
+	if done = join(t, d, remote); done.Second == "" || len(done.Aside) != 1 || git(t, d.dir, "rev-parse",
+		string(done.Tip)+"^1") != string(remote) {
 		t.Errorf("the remote's tip joined: %+v", done)
 	}
 }
@@ -225,7 +227,8 @@ func TestJoinAfterAPrune(t *testing.T) {
 	}
 	computedAgain(t, b, done.Tip)
 	names := git(t, b.dir, "ls-tree", "-r", "--name-only", string(done.Tip))
-	for _, want := range []string{"IMPL-1/artifacts/v1/pruned-", "IMPL-1/artifacts/v4/files", "IMPL-2/artifacts/v1/files", "pruned/0001"} {
+	for _, want := range []string{"IMPL-1/artifacts/v1/pruned-", "IMPL-1/artifacts/v4/files",
+		"IMPL-2/artifacts/v1/files", "pruned/0001"} {
 		if !strings.Contains(names, want) {
 			t.Errorf("the tree lacks %s: %s", want, names)
 		}
@@ -235,7 +238,8 @@ func TestJoinAfterAPrune(t *testing.T) {
 	}
 	// A clone that was behind moves across the prune, and keeps the archive.
 	c := open(t, newRepo(t))
-	git(t, c.dir, "fetch", "-q", a.dir, string(doc.Archive)+":"+RefName(testID), "refs/workflow/*:refs/workflow-remotes/origin/*")
+	git(t, c.dir, "fetch", "-q", a.dir, string(doc.Archive)+":"+RefName(testID),
+		"refs/workflow/*:refs/workflow-remotes/origin/*")
 	if done := join(t, c, tip(t, a)); done.Second != "" {
 		t.Errorf("joined %+v", done)
 	}
@@ -284,7 +288,8 @@ func TestJoinInTurns(t *testing.T) {
 		}
 	}
 	commits := strings.Fields(git(t, server.dir, "log", "--no-merges", "--format=%H", RefName(testID)))
-	if len(commits) != 9 || !slices.Equal(commits[8:], []string{git(t, a.dir, "rev-list", "--max-parents=0", RefName(testID))}) {
+	if len(commits) != 9 || !slices.Equal(commits[8:], []string{git(t, a.dir, "rev-list", "--max-parents=0",
+		RefName(testID))}) {
 		t.Errorf("the server has %d events", len(commits))
 	}
 }

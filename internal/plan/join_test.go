@@ -143,7 +143,8 @@ func TestJoin(t *testing.T) {
 		},
 		"the same alone": {first: historyOf(draft, v1("A-1")...), second: historyOf(draft, v1("A-1")...)},
 		"the first is part of it": {
-			first: historyOf(draft, v1("A-1")...), second: historyOf(draft, append(v1("A-1"), "A-1/checks/k1-v1.json")...),
+			first: historyOf(draft, v1("A-1")...), second: historyOf(draft, append(v1("A-1"),
+				"A-1/checks/k1-v1.json")...),
 			want: "A-1/checks/k1-v1.json",
 		},
 		"not in the plan": {
@@ -153,8 +154,10 @@ func TestJoin(t *testing.T) {
 			first: historyOf(&other), second: historyOf(draft, append(v1("A-1"), v1("D-1")...)...),
 			want: "D-1/artifacts/v1/artifact.json D-1/artifacts/v1/files; A-1 definition",
 		},
-		"another config": {first: historyOf(&stricter), second: historyOf(draft, v1("D-1")...), want: "; D-1 definition"},
-		"a plan changed": {second: historyOf(&other, v1("D-1")...), want: "D-1/artifacts/v1/artifact.json D-1/artifacts/v1/files; plan.json decision"},
+		"another config": {first: historyOf(&stricter), second: historyOf(draft, v1("D-1")...),
+			want: "; D-1 definition"},
+		"a plan changed": {second: historyOf(&other, v1("D-1")...),
+			want: "D-1/artifacts/v1/artifact.json D-1/artifacts/v1/files; plan.json decision"},
 		"marks": {
 			second: historyOf(draft, "A-1/marks/0001-abandoned.json", "D-1/checks/k1-v1.json"),
 			want:   "D-1/checks/k1-v1.json; A-1 decision",
@@ -192,7 +195,8 @@ func TestJoin(t *testing.T) {
 			want:   "A-1/checks/k1-v1.json; session/0001-paused.json decision",
 		},
 		"completed by the first": {
-			first: historyOf(draft, "session/0001-completed.json"), second: historyOf(draft, v1("A-1")...), want: "; A-1 completed",
+			first: historyOf(draft, "session/0001-completed.json"), second: historyOf(draft,
+				v1("A-1")...), want: "; A-1 completed",
 		},
 		"completed by the second": {
 			second: historyOf(draft, append(v1("A-1"), "session/0001-completed.json")...),
@@ -208,17 +212,21 @@ func TestJoin(t *testing.T) {
 			want: "; D-1 decision; plan.json decision",
 		},
 		"notes": {
-			base: historyOf(draft, "notes/0001-debt.md"), first: historyOf(draft, "notes/0001-debt.md", "notes/0002-debt.md=theirs"),
+			base: historyOf(draft, "notes/0001-debt.md"), first: historyOf(draft, "notes/0001-debt.md",
+				"notes/0002-debt.md=theirs"),
 			second: historyOf(draft, "notes/0001-debt.md", "notes/0002-issues.md=mine", "notes/0003-debt.md=too"),
 			want:   "notes/0003-debt.md notes/0004-issues.md",
 		},
 		"a note that the first has under another number": {
-			first: historyOf(draft, "notes/0001-debt.md=mine", "notes/0002-issues.md=too"), second: historyOf(draft, "notes/0001-issues.md=too"),
+			first: historyOf(draft, "notes/0001-debt.md=mine", "notes/0002-issues.md=too"), second: historyOf(draft,
+				"notes/0001-issues.md=too"),
 		},
-		"doctor": {second: historyOf(draft, "doctor/20260304T050607Z-0123456789ab.json"), want: "doctor/20260304T050607Z-0123456789ab.json"},
+		"doctor": {second: historyOf(draft, "doctor/20260304T050607Z-0123456789ab.json"),
+			want: "doctor/20260304T050607Z-0123456789ab.json"},
 		"masked by the first": {
 			base: historyOf(draft, "A-1/attempts/a1.log"), first: historyOf(draft, "A-1/attempts/a1.log=masked"),
-			second: historyOf(draft, "A-1/attempts/a1.log", "A-1/attempts/a2-error.json"), want: "A-1/attempts/a2-error.json",
+			second: historyOf(draft, "A-1/attempts/a1.log",
+				"A-1/attempts/a2-error.json"), want: "A-1/attempts/a2-error.json",
 		},
 		"masked by the second": {
 			base: historyOf(draft, "A-1/attempts/a1.log"), first: historyOf(draft, "A-1/attempts/a1.log"),
@@ -226,11 +234,13 @@ func TestJoin(t *testing.T) {
 			want:   "A-1/attempts/a2-error.json; A-1/attempts/a1.log masked",
 		},
 		"pruned by the first": {
-			base: historyOf(draft, v1("A-1")...), first: historyOf(draft, "A-1/artifacts/v1/artifact.json", stub+string(filesOID), "pruned/0001-1/prune.json"),
+			base: historyOf(draft, v1("A-1")...), first: historyOf(draft, "A-1/artifacts/v1/artifact.json",
+				stub+string(filesOID), "pruned/0001-1/prune.json"),
 			second: historyOf(draft, append(v1("A-1"), "A-1/artifacts/v2/files")...), want: "A-1/artifacts/v2/files",
 		},
 		"pruned, and the files are others": {
-			base: historyOf(draft, v1("A-1")...), first: historyOf(draft, "A-1/artifacts/v1/artifact.json", stub+strings.Repeat("7", 40)),
+			base: historyOf(draft, v1("A-1")...), first: historyOf(draft, "A-1/artifacts/v1/artifact.json",
+				stub+strings.Repeat("7", 40)),
 			second: historyOf(draft, v1("A-1")...), want: "; A-1 both",
 		},
 		"nobody's": {second: historyOf(draft, "other/file"), want: "; other/file decision"},
