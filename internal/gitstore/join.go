@@ -294,16 +294,16 @@ func (s *Store) refusePrune(ctx context.Context, id plan.ID, first plan.OID) err
 	second, err := s.Tip(ctx, id)
 	known, err2 := s.Archives(ctx, first)
 	own, err3 := s.Archives(ctx, second)
-	if err = cmp.Or(err, err2, err3); err != nil || len(own) == 0 || slices.Contains(known, own[len(own)-1]) ||
-		s.onlyPrunes(ctx, second, first) {
+	oldest := slices.IndexFunc(own, func(a Archive) bool { return !slices.Contains(known, a) })
+	if err = cmp.Or(err, err2, err3); err != nil || oldest < 0 || s.onlyPrunes(ctx, second, first) {
 		return err
 	}
-	ref, archive, archived := RefName(id), ArchiveRefName(id), own[len(own)-1].Tip
+	ref, archive, archived := RefName(id), ArchiveRefName(id), own[oldest].Tip
 	mend := fmt.Sprintf("git push --atomic <remote> +%s %s", ref, archive)
 	if has, err := s.IsAncestor(ctx, first, archived); err != nil || !has {
 		const git = "git -c core.hooksPath=/dev/null update-ref "
 		mend = fmt.Sprintf(git+"refs/workflow-damaged/%s/%.12s %[2]s && "+git+"%[3]s %[4]s", id, second, ref, archived)
-		if len(own) == 1 { // else it holds what an older prune archived, too
+		if oldest == 0 { // else it holds what an older prune archived, too
 			mend += " && " + git + "-d " + archive
 		}
 	}
