@@ -210,8 +210,9 @@ func (h *histories) mend(c *clone, remote string, said error) {
 	}
 	if now := c.tip(); now != own {
 		h.takenBack++
-		for oid := range strings.FieldsSeq(c.git("rev-list", string(own), "^"+string(now))) {
-			delete(h.events, plan.OID(oid)) // they are kept below refs/workflow-damaged
+		kept := c.git("rev-list", "--glob=refs/workflow-damaged/*", "--glob=refs/workflow-archive/*", "^"+string(now))
+		for oid := range strings.FieldsSeq(kept) {
+			delete(h.events, plan.OID(oid))
 		}
 	}
 }

@@ -303,8 +303,9 @@ func (s *Store) refusePrune(ctx context.Context, id plan.ID, first plan.OID) err
 	if has, err := s.IsAncestor(ctx, first, archived); err != nil || !has {
 		const git = "git -c core.hooksPath=/dev/null update-ref "
 		mend = fmt.Sprintf(git+"refs/workflow-damaged/%s/%.12s %[2]s && "+git+"%[3]s %[4]s", id, second, ref, archived)
-		if oldest == 0 { // else it holds what an older prune archived, too
-			mend += " && " + git + "-d " + archive
+		if oldest == 0 { // else it holds what an older prune archived, which the plan needs
+			mend += fmt.Sprintf(" && "+git+"refs/workflow-damaged/%s/archive-%.12s %s && "+git+"-d %[3]s", id, second,
+				archive)
 		}
 	}
 	return fault.Refused(mend, "the plan was pruned here, and the other history does not know that yet")
