@@ -105,6 +105,7 @@ func (e *env) workCommands() []*cli.Command {
 				Usage: "`WHO` decides for tasks that decide: agent (of their role, or a person) or policy (a rule)"},
 			boolFlag("land", "land each change when it is approved, as git wf land does"),
 			executorFlag(), reviewerFlag(), quietFlag()),
+		e.workerCommand(),
 		command("next [TASK]", "give an outside agent its next task, or say what each open task waits for",
 			e.onEnginePlan(warmPlan, e.next), planFlag(), jsonFlag(),
 			boolFlag("claim", "take the task; the work is handed in with the number that is printed"),

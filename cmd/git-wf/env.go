@@ -286,6 +286,10 @@ func (e *env) engine(c *cli.Context, store *gitstore.Store) (*engine.Engine, err
 		OwnRules:  filepath.Join(e.configDir(), "rules"),
 		Templates: e.templates(store), Weights: func() (estimate.Weights, error) { return e.weights(store) },
 		Assign: sync.OnceValues(func() (agent.Assignment, error) { return e.assignment(store) }),
+		Labels: sync.OnceValue(func() []string {
+			labels, _, _ := store.Config(c.Context, "wf.labels") // without it the machine has none
+			return splitLabels(labels)
+		}),
 	}, nil
 }
 

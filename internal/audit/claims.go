@@ -51,7 +51,7 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 	tasks := snap.Plan.Index()
 	for _, r := range refs {
 		task := plan.TaskID(path.Base(r.name))
-		why, err := s.store.CheckClaim(s.ctx, r.name, r.oid)
+		why, err := CheckClaim(s.ctx, s.store, r.name, r.oid)
 		switch {
 		case err != nil:
 			return fmt.Errorf("read %s: %w", r.name, err)
@@ -62,6 +62,28 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 		}
 	}
 	return nil
+}
+
+// CheckClaim returns why what a claim's ref holds, or is to hold, is neither a claim nor what was handed in under one, ""
+// if it is one of them.
+func CheckClaim(ctx context.Context, store *gitstore.Store, ref string, oid plan.OID) (why string, err error) {
+	why, id, err := store.CheckClaim(ctx, ref, oid)
+	if id == "" || err != nil {
+		return why, err
+	}
+	tip, err := store.Tip(ctx, id)
+	if errors.Is(err, gitstore.ErrNoPlan) {
+		return "a commit, and there is no plan " + string(id), ctx.Err()
+	}
+	fork, err := store.Fork(ctx, tip, oid)
+	if err != nil || fork == "" {
+		return "a commit, of another history than " + string(id), err
+	}
+	findings, err := Move(ctx, store, gitstore.RefName(id), fork, oid)
+	for _, f := range findings {
+		return fmt.Sprintf("a commit without a legal history: %s: %s", f.Place, f.Message), err
+	}
+	return "", err
 }
 
 // finding reports a claim's ref that holds none, or a claim on a task that does not exist. The fix deletes no commit or

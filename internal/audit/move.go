@@ -88,6 +88,9 @@ func (e *UnsoundError) Error() string {
 	return fmt.Sprintf("plan %s has no legal history: %s: %s", e.Finding.PlanID, e.Finding.Place, e.Finding.Message)
 }
 
+// Is makes an *UnsoundError match gitstore.ErrUnsound.
+func (e *UnsoundError) Is(target error) bool { return target == gitstore.ErrUnsound }
+
 // Exit has the command that shows the repair.
 func (e *UnsoundError) Exit() (int, string) {
 	return fault.ExitRefused, "git wf doctor"

@@ -69,6 +69,8 @@ func (e *Engine) owner() owner {
 func (e *Engine) standing(c plan.Claim, now time.Time) (until time.Time, why string, ok bool) {
 	until = c.Until(e.owner().host)
 	switch {
+	case c.HandedIn:
+		return now.Add(plan.MaxLease), "", true
 	case c.Vacant():
 		return until, "was given back", false
 	case e.owner().find(c) == ended:
@@ -135,9 +137,9 @@ func (e *Engine) took(h *hold) time.Duration { return e.Now().Sub(h.began) }
 
 // take takes a claim, if necessary over from somebody whose claim no longer holds, or fails with gitstore.ErrClaimed.
 func (e *Engine) take(ctx context.Context, id plan.ID, want plan.Claim) (*hold, error) {
-	e.Store.Refresh(ctx, id)
+	refreshErr := e.Store.Refresh(ctx, id)
 	snap, err := e.Store.Near(ctx, id, want.Task)
-	if err != nil {
+	if err = cmp.Or(refreshErr, err); err != nil {
 		return nil, err
 	}
 	if err := mayClaim(snap.State(), want); err != nil {
@@ -210,11 +212,11 @@ func (e *Engine) claimFor(ctx context.Context, id plan.ID, want plan.Claim,
 	if err != nil {
 		return nil, err
 	}
-	e.Store.Refresh(ctx, id) // the work may have been done, elsewhere
+	err = e.Store.Refresh(ctx, id) // the work may have been done, elsewhere
 	if want.PID > 0 {
 		e.keepRenewing(ctx, h, lease)
 	}
-	if err := e.recordLost(ctx, h); err != nil {
+	if err = cmp.Or(err, e.recordLost(ctx, h)); err != nil {
 		e.release(ctx, h)
 		return nil, err
 	}

@@ -37,6 +37,7 @@ type Engine struct {
 	Throwaway bool                     // new plans are those of a throwaway repository
 	ByRule    bool                     // decisions follow from a rule, and no agent is asked
 	Landing   *RunLanding              // of a run that lands; nil for others
+	Labels    func() []string          // of this machine; nil: it has none
 
 	// Watch receives a run's current work, and what was spent, whenever that changes, from one goroutine; may be nil.
 	// It may keep the state but not change it.

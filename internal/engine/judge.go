@@ -205,6 +205,9 @@ func joins(s *plan.State, t *plan.Task) bool {
 // lacks says what keeps the run lines of a task's criteria from running here.
 func (e *Engine) lacks(s *plan.State, t *plan.Task) Wait {
 	w := e.Trust.lacks(t)
+	if labels, ok := e.waitForLabels(t); ok && t.HasRun() {
+		return labels
+	}
 	if w.Text == "" && t.Judges != nil && t.HasRun() && joins(s, t) && !e.Trust.Code() {
 		return runsCode
 	}

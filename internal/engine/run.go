@@ -32,6 +32,7 @@ type run struct {
 	claims  plan.Claims          // those of them that hold
 	waited  map[plan.TaskID]bool // the user knows that the run waits for these
 	once    bool
+	works   *Works // of a worker; nil for other runs
 	started int
 
 	alone     bool                     // only what needs neither an agent nor a maker
@@ -117,7 +118,7 @@ func (r *run) steps(ctx context.Context) (*plan.State, error) {
 		}
 		r.show(state)
 		if len(r.running) == 0 {
-			rests, err := r.rests(ctx, failed)
+			rests, err := r.rests(ctx, failed, state)
 			if rests || err != nil {
 				return state, err
 			}
@@ -129,7 +130,7 @@ func (r *run) steps(ctx context.Context) (*plan.State, error) {
 }
 
 // rests reports whether a run without current work is over, and with which error.
-func (r *run) rests(ctx context.Context, failed error) (bool, error) {
+func (r *run) rests(ctx context.Context, failed error, s *plan.State) (bool, error) {
 	if failed == nil {
 		failed = ctx.Err()
 	}
@@ -138,6 +139,9 @@ func (r *run) rests(ctx context.Context, failed error) (bool, error) {
 	}
 	if waits, down := r.stall(); waits || down != nil || r.once || r.alone {
 		return !waits, down
+	}
+	if r.works != nil {
+		return r.idle(ctx, s)
 	}
 	if len(r.claims) == 0 { // no claim has blocked us yet; that does not mean that nobody works here
 		if err := r.readClaims(ctx); err != nil {
@@ -171,9 +175,11 @@ func (r *run) finish(ctx context.Context, out outcome, failed error) error {
 		r.started-- // paused before the work began; the next look ends the run
 	case errors.As(out.err, &untrusted):
 		r.untrusted[untrusted.task] = untrusted.version
-	case errors.Is(out.err, gitstore.ErrClaimed):
+	case errors.Is(out.err, gitstore.ErrClaimed), r.works != nil && out.err != nil && r.bearLoss(out.err) == nil:
 		// Another process has it. Read the others' claims before choosing again.
-		r.started--
+		if r.started--; r.works != nil && r.started == 0 {
+			r.works.only = ""
+		}
 		return r.readClaims(ctx)
 	case failed == nil:
 		return out.err
@@ -199,6 +205,10 @@ func (r *run) await(ctx context.Context, pulse gitstore.Pulse) (out outcome, end
 	if len(r.running) == 0 {
 		interrupted = ctx.Done()
 	}
+	most := lookTime
+	if r.works != nil && r.works.Idle > 0 {
+		most = min(most, r.works.Idle)
+	}
 	for began := time.Now(); ; {
 		select {
 		case out := <-r.done:
@@ -208,7 +218,7 @@ func (r *run) await(ctx context.Context, pulse gitstore.Pulse) (out outcome, end
 		case <-interrupted:
 			return outcome{}, false
 		case <-tick:
-			if r.Store.Pulse(r.id) != pulse || r.fallen() || r.returns() || time.Since(began) > lookTime {
+			if r.Store.Pulse(r.id) != pulse || r.fallen() || r.returns() || time.Since(began) > most {
 				return outcome{}, false
 			}
 		}
@@ -227,7 +237,7 @@ func (r *run) fallen() bool {
 
 // readClaims reads other processes' claims. It omits ours: r.running knows them better.
 func (r *run) readClaims(ctx context.Context) error {
-	r.Store.Refresh(ctx, r.id) // claims that are known from elsewhere end there
+	_ = r.Store.Refresh(ctx, r.id) // claims that are known from elsewhere end there
 	claims, err := r.Store.Claims(context.WithoutCancel(ctx), r.id)
 	if err != nil {
 		return err
@@ -258,7 +268,7 @@ func (r *run) othersWork() bool {
 }
 
 func (r *run) state(ctx context.Context) (*plan.State, error) {
-	if len(r.claims) > 0 { // they change without telling us
+	if len(r.claims) > 0 || r.works != nil { // they change without telling us
 		if err := r.readClaims(ctx); err != nil {
 			return nil, err
 		}
@@ -322,7 +332,8 @@ func (r *run) next(s *plan.State) []work {
 	r.stalled, r.over = nil, nil
 	var chosen []work
 	choose := func(w work) {
-		if r.alone && r.Agents.Knows(w.agent) {
+		if r.alone && r.Agents.Knows(w.agent) || r.works != nil && r.works.only != "" &&
+			r.works.only != w.task.TaskID {
 			return
 		}
 		if r.outageRests(w.agent) {
@@ -370,7 +381,7 @@ func (r *run) next(s *plan.State) []work {
 			choose(work{task: t, do: do, what: "consult", agent: q.adviser.agent})
 		}
 	}
-	for _, t := range s.Ready() {
+	for _, t := range r.order(s.Ready()) {
 		if len(chosen) >= free {
 			break // in a long plan far more is ready than can be started
 		}
@@ -497,6 +508,11 @@ func (r *run) start(ctx context.Context, w work) {
 	w.since, w.recording = r.Now(), new(atomic.Bool)
 	r.running[w.task.TaskID] = w
 	r.started++
+	if r.works != nil {
+		if r.works.since = (time.Time{}); r.works.Once {
+			r.works.only = w.task.TaskID
+		}
+	}
 	ctx = context.WithValue(ctx, recordingKey{}, func() {
 		w.recording.Store(true)
 		select {
@@ -509,6 +525,9 @@ func (r *run) start(ctx context.Context, w work) {
 		if errors.Is(err, gitstore.ErrClaimed) {
 			// Two that block each other must not retry in step.
 			time.Sleep(time.Duration(1+rand.IntN(30)) * time.Millisecond)
+		}
+		if errors.Is(err, gitstore.ErrLost) {
+			_ = gitstore.Pause(ctx, lostPause)
 		}
 		r.done <- outcome{w.task.TaskID, err}
 	}()

@@ -294,7 +294,11 @@ func (e *Engine) waitForAgent(name string, may func(string) bool) (w Wait, ok bo
 }
 
 func (e *Engine) waitForWork(s *plan.State, t *plan.TaskState) (Wait, bool) {
-	switch name := e.agentOf(s.Plan, t.Task); {
+	name := e.agentOf(s.Plan, t.Task)
+	if w, ok := e.waitForLabels(t.Task); ok && (e.Agents.Knows(name) || name == agent.NameExec) {
+		return w, true
+	}
+	switch {
 	case !e.mayMake(t.Task, name):
 		return untrustedAgent(jobMake, name), true
 	case (e.Agents.Knows(name) || name == agent.NameExec) && !e.Trust.Preparation(t.Task):

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"gitwf/hooks"
+	"gitwf/internal/audit"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
 // A ref's name says what it may hold, and the gate checks that. It audits plans and the policy (planMove); a claim is
-// one line of text; every other ref holds commits, which are judged like a branch's.
+// one line of text, or what was handed in under it; every other ref holds commits, which are judged like a branch's.
 
 func isPlanRef(ref string) bool { return strings.HasPrefix(ref, "refs/workflow/") }
 
@@ -45,7 +46,7 @@ func (r *Report) refuseSpelling(ref string) bool {
 func (g *Gate) holdsCommits(ctx context.Context, ref string, oid plan.OID, server bool, r *Report) (bool, error) {
 	switch {
 	case gitstore.IsClaimRef(ref):
-		why, err := g.store.CheckClaim(ctx, ref, oid)
+		why, err := audit.CheckClaim(ctx, g.store, ref, oid)
 		if why != "" {
 			r.refuse("no-claim", ref, "no claim: "+why, "")
 		}

@@ -72,7 +72,7 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 	}
 	done, err := a.appended(ctx)
 	if a.done {
-		s.noteChanged(id, a.ends)
+		s.noteChanged(id, a.ends, pushDelay)
 	}
 	return done, err
 }

@@ -45,7 +45,7 @@ func (s *Store) Claims(ctx context.Context, id plan.ID) (plan.Claims, error) {
 	claims := plan.Claims{}
 	err = s.objects.each(ctx, names, func(i int, o object) error {
 		task := plan.TaskID(strings.TrimPrefix(refs[i].ref, prefix+"/"))
-		if c := parseClaim(task, o); c.oid != "" {
+		if c := s.parseClaim(task, o); c.oid != "" {
 			claims[task] = c.Claim
 		}
 		return nil
@@ -53,9 +53,15 @@ func (s *Store) Claims(ctx context.Context, id plan.ID) (plan.Claims, error) {
 	return claims, err
 }
 
-// parseClaim reads a claim's blob. An unreadable claim counts as long expired: it must not lock a task for ever.
-func parseClaim(task plan.TaskID, o object) heldClaim {
+// parseClaim reads a claim's blob, or what was handed in on its ref. An unreadable claim counts as long expired: it must
+// not lock a task for ever.
+func (s *Store) parseClaim(task plan.TaskID, o object) heldClaim {
 	h := heldClaim{oid: o.OID}
+	if o.Kind == "commit" {
+		unsound, _ := s.share.refused.Load(o.OID)
+		h.Task, h.HandedIn = task, unsound != true
+		return h
+	}
 	if len(o.Data) > mostClaim || json.Unmarshal(o.Data, &h.Claim) != nil {
 		h.Claim = plan.Claim{}
 	}
@@ -70,14 +76,17 @@ func IsClaimRef(ref string) bool { return strings.HasPrefix(ref, claimRefs) }
 const mostClaim = 16 << 10
 
 // CheckClaim returns why the object that a claim's ref holds, or is to hold, is not a claim on the task that the ref
-// names (docs/format.md, section 5), or "" if it is one.
-func (s *Store) CheckClaim(ctx context.Context, ref string, oid plan.OID) (why string, err error) {
+// names (docs/format.md, section 5), or "" if it is one. handedIn is the plan of which it is a commit instead.
+func (s *Store) CheckClaim(ctx context.Context, ref string, oid plan.OID) (why string, handedIn plan.ID, err error) {
 	id, task, _ := strings.Cut(strings.TrimPrefix(ref, claimRefs), "/")
 	if !plan.ID(id).Valid() || !plan.TaskID(task).Valid() {
-		return "no task can have this name", nil
+		return "no task can have this name", "", nil
 	}
 	o, err := s.objects.one(ctx, string(oid))
-	return notAClaim(plan.TaskID(task), o), err
+	if o.Kind == "commit" {
+		return "", plan.ID(id), err
+	}
+	return notAClaim(plan.TaskID(task), o), "", err
 }
 
 func notAClaim(task plan.TaskID, o object) string {
@@ -118,7 +127,7 @@ func (s *Store) claim(ctx context.Context, id plan.ID, task plan.TaskID) (h held
 		return h, ref, err
 	}
 	o, err := s.objects.one(ctx, ref)
-	return parseClaim(task, o), ref, err
+	return s.parseClaim(task, o), ref, err
 }
 
 // Claim takes a lease on c.Task. If any claim exists, even an expired one, it fails with a *ClaimedError that names it.
@@ -141,8 +150,14 @@ func (s *Store) TakeOver(ctx context.Context, id plan.ID, found, c plan.Claim) (
 		return plan.Claim{}, &ClaimedError{held.Claim}
 	}
 	remote, _ := s.SharedWith(ctx, id)
-	if remote != "" && !found.Vacant() && found.Host != c.Host && s.mayAsk(ctx, remote) == nil {
-		if there, err := s.RemoteRef(ctx, remote, ref); err == nil && there == "" { // it has ended there
+	if remote != "" && !found.Vacant() && (found.Host != c.Host || s.Works != "") && s.mayAsk(ctx, remote) == nil {
+		there, err := s.RemoteRef(ctx, remote, ref)
+		switch {
+		case err != nil || there != "":
+		case s.Works != "":
+			s.share.fetched.Store(0) // it is old
+			return plan.Claim{}, &ClaimedError{plan.Claim{Task: c.Task}}
+		default: // it has ended there
 			gone, err := s.writeClaim(ctx, ref, held.oid, plan.Claim{Task: c.Task, Number: found.Number})
 			return plan.Claim{}, errors.Join(err, &ClaimedError{gone})
 		}
@@ -167,6 +182,7 @@ func (s *Store) Release(ctx context.Context, id plan.ID, c plan.Claim) error {
 		return err
 	}
 	change := refChange{ref: ref, old: held.oid}
+	defer s.claimsDiffer()()
 	if err := s.moveClaim(ctx, s.NewBatch(), change, c.Task); err != nil {
 		return err
 	}
@@ -229,6 +245,7 @@ func (s *Store) writeClaim(ctx context.Context, ref string, old plan.OID, c plan
 		return plan.Claim{}, fmt.Errorf("claim %s: %w", c.Task, err)
 	}
 	change := refChange{ref, old, oid}
+	defer s.claimsDiffer()()
 	if err := s.moveClaim(ctx, b, change, c.Task); err != nil {
 		return plan.Claim{}, err
 	}
@@ -243,7 +260,7 @@ func (s *Store) moveClaim(ctx context.Context, b *Batch, change refChange, task 
 	absent := 0
 	err := s.moveRefs(ctx, s.leases, b, []refChange{change}, func(ctx context.Context) (bool, error) {
 		o, err := s.objects.one(ctx, change.ref)
-		now := parseClaim(task, o)
+		now := s.parseClaim(task, o)
 		switch {
 		case err != nil || now.oid == change.new:
 			return err == nil, err

@@ -15,6 +15,7 @@ var (
 	ErrNoPlan     = fault.Usage("git wf plans", "no such plan")
 	ErrPlanExists = errors.New("plan exists already")
 	ErrClaimed    = errors.New("claimed by somebody else")
+	ErrUnsound    = errors.New("no legal history")
 	ErrUnborn     = fault.Usage("git commit --allow-empty -m 'first commit'", "the branch has no commit yet")
 	ErrBare       = fault.Usage("git worktree add ../tree, and run the command there",
 		"the repository has no working tree")

@@ -50,31 +50,43 @@ var errOneHasOther = errors.New("one history has the other")
 // Join brings another clone's history of a plan, up to a commit that is here, together with the one here. Where one of
 // the two has the other, the plan moves to it; else one commit joins them. An unsound history is not taken.
 func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.Time) (done Joined, err error) {
+	return s.joinOther(ctx, id, first, true, now)
+}
+
+// joinOther is Join; comesFirst says that the other history's order counts, and not that of the one here.
+func (s *Store) joinOther(ctx context.Context, id plan.ID, other plan.OID, comesFirst bool, now time.Time) (done Joined,
+	err error) {
 	ref, err := planRef(id)
 	if err != nil {
 		return done, err
 	}
 	if s.Sound == nil {
 		err = errors.New("nothing audits what another clone has recorded")
-	} else if err = s.refusePrune(ctx, id, first); err == nil {
-		err = s.Sound(ctx, id, first)
+	} else if comesFirst {
+		err = s.refusePrune(ctx, id, other)
+	}
+	if err == nil {
+		err = s.Sound(ctx, id, other)
 	}
 	if err != nil {
 		return done, fmt.Errorf("join %s: %w", id, err)
 	}
-	a := &appending{s: s, id: id, ref: ref, now: now, first: first}
+	a := &appending{s: s, id: id, ref: ref, now: now}
 	a.decide = func(ctx context.Context) (commitInfo, plan.Change, error) {
 		tip, err := s.commit(ctx, ref)
 		if err != nil {
 			return tip, plan.Change{}, err
 		}
-		done, err = s.join(ctx, a.batch, id, first, tip.oid)
+		if a.first, a.second = other, tip.oid; !comesFirst {
+			a.first, a.second = a.second, a.first
+		}
+		done, err = s.join(ctx, a.batch, id, a.first, a.second)
 		if done.archived.oid != "" {
 			also, archiveErr := a.archiveChanges(ctx, done.archived)
 			a.also, err = also, cmp.Or(archiveErr, err)
 		}
-		if errors.Is(err, errOneHasOther) && first != tip.oid && done.base == "" {
-			a.commit.oid = first
+		if errors.Is(err, errOneHasOther) && other != tip.oid && comesFirst == (done.base == "") {
+			a.commit.oid = other
 			if err = a.batch.Flush(ctx); err == nil {
 				err = cmp.Or(a.moveRef(ctx, tip), errOneHasOther)
 			}
@@ -82,10 +94,10 @@ func (s *Store) Join(ctx context.Context, id plan.ID, first plan.OID, now time.T
 		for _, side := range done.sides { // who does not know a record, or a join, writes nothing
 			err = cmp.Or(err, side.Admits(plan.Mend{}))
 		}
-		a.second, a.tree, done.Second = tip.oid, done.tree, tip.oid
+		a.tree, done.Second = done.tree, a.second
 		s.decideAgain(ctx, &done, a.person)
 		for i, aside := range done.Aside {
-			done.Aside[i].Command = cmp.Or(aside.Command, makesAgain(aside, fmt.Sprintf("%.8s", tip.oid)))
+			done.Aside[i].Command = cmp.Or(aside.Command, makesAgain(aside, fmt.Sprintf("%.8s", a.second)))
 			done.Change.Body += done.Aside[i].String() + "\n"
 		}
 		return tip, done.Change, err

@@ -62,13 +62,23 @@ func (s *Store) remotes(ctx context.Context) (names []string, main string, err e
 
 // RemoteRef asks a remote for the value of a ref; "" if it has none.
 func (s *Store) RemoteRef(ctx context.Context, remote, ref string) (plan.OID, error) {
-	out, err := s.Git(ctx, "ls-remote", "--end-of-options", remote, ref)
-	for line := range strings.Lines(out) {
-		if oid, name, _ := strings.Cut(strings.TrimSpace(line), "\t"); name == ref { // it lists longer names, too
-			return plan.OID(oid), err
+	refs, err := s.remoteRefs(ctx, remote, ref)
+	for _, r := range refs {
+		if r.ref == ref { // longer names match, too
+			return r.new, err
 		}
 	}
 	return "", err
+}
+
+// remoteRefs asks a remote for the refs that match a pattern; new is what each one holds.
+func (s *Store) remoteRefs(ctx context.Context, remote, pattern string) (refs []refChange, err error) {
+	out, err := s.Git(ctx, "ls-remote", "--end-of-options", remote, pattern)
+	for line := range strings.Lines(out) {
+		oid, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		refs = append(refs, refChange{ref: name, new: plan.OID(oid)})
+	}
+	return refs, err
 }
 
 // RemoteTip asks a remote for the tip of a branch, "" if there is none, and fetches it if it is not here.

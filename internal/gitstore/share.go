@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -30,11 +31,15 @@ const (
 	deadTime  = 60                     // seconds for which a dead one is not asked again
 	newsTime  = 5                      // seconds for which what was fetched is taken for news
 	pushDelay = 500 * time.Millisecond // in which events are collected for one push
+	pushAgain = 5 * time.Second        // until a worker tries again to hand in
 )
 
 // shares is what a Store has to do for shared plans.
 type shares struct {
-	pushing sync.Mutex   // held while events are pushed, so that Close waits for it
+	pushing  sync.Mutex // held while events are pushed, so that Close waits for it
+	claiming sync.Mutex // held by a worker while a claim here differs from that of the remote
+	failed   error      // why a worker has not handed in yet
+	refused  sync.Map   // commits in the place of a claim that are not taken: whether the claim may be
 	fetched atomic.Int64 // when plans were fetched, in Unix time
 	lost    atomic.Int64 // when a remote did not answer
 	said    sync.Map
@@ -154,15 +159,15 @@ func (s *Store) seenMark(remote string) string {
 	return filepath.Join(s.commonDir, "wf", "seen", url.PathEscape(remote))
 }
 
-// errLost: a remote did not answer. errNotAsked: it is not to be asked, which its user knows.
+// ErrLost: a remote did not answer. errNotAsked: it is not to be asked, which its user knows.
 var (
-	errLost     = errors.New("can't be reached")
+	ErrLost     = errors.New("can't be reached")
 	errNotAsked = errors.New("is not asked")
 )
 
 // excuse says once, in a line, why a shared plan and its remote differ. Who asked for the remote gets the error.
 func (s *Store) excuse(err error) error {
-	if err == nil || s.Asked {
+	if err == nil || s.Asked || s.Works != "" {
 		return err
 	}
 	if !errors.Is(err, errNotAsked) {
@@ -187,7 +192,7 @@ func (s *Store) say(text string) {
 func (s *Store) mayAsk(ctx context.Context, remote string) error {
 	value, _, err := s.Config(ctx, "wf.offline")
 	recently := time.Now().Unix()-s.share.lost.Load() < deadTime
-	if err == nil && (s.Offline || !s.Asked && (isTrue(value) || recently)) {
+	if err == nil && (s.Offline || !s.Asked && s.Works == "" && (isTrue(value) || recently)) {
 		err = fault.Refused("git wf sync, with a connection", "%s %w: offline", remote, errNotAsked)
 	}
 	return err
@@ -202,13 +207,16 @@ func (l listener) Write(p []byte) (int, error) {
 }
 
 // connect runs a git that asks a remote. Unless the user asked for the remote, it asks the user nothing, and gives up
-// on a silent one. It fails with errLost, or returns what git printed, and a line of what the remote or git said.
+// on a silent one. It fails with ErrLost, or returns what git printed, and a line of what the remote or git said.
 func (s *Store) connect(ctx context.Context, remote string, args ...string) (out, said string, err error) {
 	if err := s.mayAsk(ctx, remote); err != nil {
 		return "", "", err
 	}
 	env, patience := []string{"GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS_REQUIRE=force"}, silence
-	if s.Asked {
+	switch {
+	case s.Works != "":
+		patience = slowest
+	case s.Asked:
 		env, patience = nil, slowest
 	}
 	asking, stop := context.WithCancel(ctx)
@@ -232,7 +240,7 @@ func (s *Store) connect(ctx context.Context, remote string, args ...string) (out
 	}
 	s.share.lost.Store(time.Now().Unix())
 	return "", "", fault.Refused(fmt.Sprintf("git wf sync, once git ls-remote %s works", remote), "%s %w: %s", remote,
-		errLost, cmp.Or(said, "it is silent"))
+		ErrLost, cmp.Or(said, "it is silent"))
 }
 
 // firstSaid is the first line of why something was refused, by the remote if it said so.
@@ -261,7 +269,11 @@ func (s *Store) FetchPlans(ctx context.Context, remote string) error {
 	if time.Now().Unix()-s.share.fetched.Load() < newsTime {
 		return s.mayAsk(ctx, remote)
 	}
-	err := s.fetch(ctx, remote, "+"+planRefs+"*:"+fetchedRefs+remote+"/*")
+	fetch := func() error { return s.fetch(ctx, remote, "--no-prune", "+"+planRefs+"*:"+fetchedRefs+remote+"/*") }
+	if s.Works != "" {
+		fetch = func() error { return s.fetchForWork(ctx, remote) }
+	}
+	err := fetch()
 	if err == nil {
 		s.share.fetched.Store(time.Now().Unix())
 	}
@@ -269,9 +281,9 @@ func (s *Store) FetchPlans(ctx context.Context, remote string) error {
 }
 
 // fetch fetches refs. Not all may be taken, such as a name that this file system can't tell from another's.
-func (s *Store) fetch(ctx context.Context, remote, spec string) error {
-	_, _, err := s.connect(ctx, remote, "fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-prune",
-		"--no-recurse-submodules", "--end-of-options", remote, spec)
+func (s *Store) fetch(ctx context.Context, remote, prune string, specs ...string) error {
+	_, _, err := s.connect(ctx, remote, append([]string{"fetch", "--progress", "--no-tags", "--no-write-fetch-head",
+		"--no-recurse-submodules", prune, "--end-of-options", remote}, specs...)...)
 	return err
 }
 
@@ -310,14 +322,16 @@ func (s *Store) Adopt(ctx context.Context, remote string) (plans []plan.ID, err 
 }
 
 // Refresh has a shared plan go on from what its remote has, if that answers.
-func (s *Store) Refresh(ctx context.Context, id plan.ID) {
-	if remote, _ := s.SharedWith(ctx, id); remote != "" {
-		err := s.FetchPlans(ctx, remote)
-		if err == nil {
-			err = s.sayJoined(s.catchUp(ctx, remote, id))
-		}
-		_ = s.excuse(err)
+func (s *Store) Refresh(ctx context.Context, id plan.ID) error {
+	remote, _ := s.SharedWith(ctx, id)
+	if remote == "" {
+		return nil
 	}
+	err := s.FetchPlans(ctx, remote)
+	if err == nil {
+		err = s.sayJoined(s.catchUp(ctx, remote, id))
+	}
+	return s.excuse(err)
 }
 
 // sayJoined says what a join has set aside.
@@ -364,7 +378,7 @@ func (s *Store) dropEnded(ctx context.Context, id plan.ID) {
 	}
 	snap, err := s.Snapshot(ctx, id)
 	for task, c := range claims {
-		ended := err == nil && c.PID != os.Getpid() && c.Number <= snap.State().ClaimsEnded(task) // checks count, too
+		ended := err == nil && !c.HandedIn && c.PID != os.Getpid() && c.Number <= snap.State().ClaimsEnded(task) // checks count, too
 		if ended && !c.Vacant() {
 			if held, ref, err := s.ownClaim(ctx, id, c); err == nil {
 				_ = s.moveClaim(ctx, s.NewBatch(), refChange{ref: ref, old: held.oid}, task)
@@ -374,7 +388,7 @@ func (s *Store) dropEnded(ctx context.Context, id plan.ID) {
 }
 
 // noteChanged has a new event pushed soon, if the plan is shared. ended is the claim that ended with it.
-func (s *Store) noteChanged(id plan.ID, ended []refChange) {
+func (s *Store) noteChanged(id plan.ID, ended []refChange, soon time.Duration) {
 	if s.noneBelow(strings.TrimSuffix(fetchedRefs, "/")) {
 		return
 	}
@@ -382,7 +396,7 @@ func (s *Store) noteChanged(id plan.ID, ended []refChange) {
 	defer s.share.mu.Unlock()
 	if s.share.changed == nil {
 		s.share.changed = map[plan.ID][]refChange{}
-		time.AfterFunc(pushDelay, s.pushChanged)
+		time.AfterFunc(soon, s.pushChanged)
 	}
 	s.share.changed[id] = append(s.share.changed[id], ended...)
 }
@@ -397,7 +411,15 @@ func (s *Store) pushChanged() {
 	s.share.mu.Unlock()
 	ctx := context.Background()
 	for id, ended := range changed {
-		if remote, _ := s.SharedWith(ctx, id); remote != "" {
+		remote, _ := s.SharedWith(ctx, id)
+		switch {
+		case remote == "":
+		case s.Works == id:
+			if err := s.handIn(ctx, remote, id, ended); err != nil {
+				s.share.failed = err
+				s.noteChanged(id, ended, pushAgain)
+			}
+		default:
 			_ = s.excuse(s.sayJoined(s.pushPlan(ctx, remote, id, ended...)))
 		}
 	}
@@ -428,13 +450,14 @@ func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, er
 	if err == nil && theirs != "" && own != theirs {
 		err = s.pushPolicy(ctx, remote)
 	}
-	there := ""
+	var there []refChange
 	if err == nil {
-		there, err = s.Git(ctx, "ls-remote", "--end-of-options", remote, planRefs+"*")
+		there, err = s.remoteRefs(ctx, remote, planRefs+"*")
 	}
 	done := map[plan.ID]Joined{}
 	for _, id := range plans {
-		if ref := RefName(id); err == nil && !strings.Contains(there+"\n", "\t"+ref+"\n") { // somebody deleted it
+		is := func(r refChange) bool { return r.ref == RefName(id) }
+		if err == nil && !slices.ContainsFunc(there, is) { // somebody deleted it
 			_, err = s.Git(ctx, "update-ref", "-d", fetchedRefs+remote+"/"+string(id))
 		}
 		joined, err := s.level(ctx, remote, id)
@@ -444,16 +467,46 @@ func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, er
 	return done, err
 }
 
-// level joins a plan with what its remote has of it, and pushes it.
-func (s *Store) level(ctx context.Context, remote string, id plan.ID) (done Joined, err error) {
-	if err = s.FetchPlans(ctx, remote); err == nil {
-		done, err = s.catchUp(ctx, remote, id)
+// level joins a plan with what its remote has of it, and with what was handed in there, and pushes it. Where others do
+// the same at this moment, it does that again.
+func (s *Store) level(ctx context.Context, remote string, id plan.ID) (all Joined, err error) {
+	for try, last, refused := 1, "", ""; ; try++ {
+		done, ended := Joined{}, []refChange(nil)
+		if err = s.FetchPlans(ctx, remote); err == nil {
+			done, err = s.catchUp(ctx, remote, id)
+			all = all.then(done)
+		}
+		if err == nil {
+			done, ended, err = s.takeIn(ctx, remote, id)
+			all = all.then(done)
+		}
+		theirs, _ := s.commit(ctx, fetchedRefs+remote+"/"+string(id))
+		now := fmt.Sprint(theirs.oid, ended)
+		if err == nil && now == last {
+			err = notTaken(remote, id, refused)
+		}
+		if err != nil {
+			return all, err
+		}
+		last = now
+		refused, done, err = s.pushOnce(ctx, remote, id, ended)
+		if all = all.then(done); err != nil {
+			return all, err
+		}
+		if refused == "" {
+			for _, end := range ended { // of which there may be a copy here
+				_ = s.leases.update(refChange{ref: end.ref, old: end.old})
+			}
+			return all, nil
+		}
+		if err := Pause(ctx, time.Duration(rand.IntN(try*100))*time.Millisecond); err != nil {
+			return all, err
+		}
 	}
-	if err != nil {
-		return done, err
-	}
-	pushed, err := s.pushPlan(ctx, remote, id)
-	return done.then(pushed), err
+}
+
+func notTaken(remote string, id plan.ID, why string) error {
+	return fault.Refused("git wf doctor", "%s does not take %s: %s", remote, id, why)
 }
 
 // then is what a join did, and the next one after it.
@@ -465,43 +518,21 @@ func (j Joined) then(next Joined) Joined {
 	return next
 }
 
-// pushPlan pushes a plan, and the end of claims. Where somebody else was faster it takes what they have recorded. The
-// remote's history goes only if a prune has archived it.
+// pushPlan pushes a plan, and the end of claims. Where somebody else was faster it takes what they have recorded.
 func (s *Store) pushPlan(ctx context.Context, remote string, id plan.ID, ended ...refChange) (all Joined, err error) {
-	ref, tracking := RefName(id), fetchedRefs+remote+"/"+string(id)
-	for {
-		own, err := s.commit(ctx, ref)
+	for tracking := fetchedRefs + remote + "/" + string(id); ; {
 		before, _ := s.commit(ctx, tracking)
-		if all.Tip = own.oid; err != nil || before.oid == own.oid && len(ended) == 0 {
+		refused, done, err := s.pushOnce(ctx, remote, id, ended)
+		if all = all.then(done); err != nil || refused == "" {
 			return all, err
 		}
-		var leases []string
-		args := []string{"--end-of-options", remote, string(own.oid) + ":" + ref}
-		if before.oid != "" && s.archived(ctx, own, before) {
-			leases = append(leases, "--force-with-lease="+ref+":"+string(before.oid))
-			args = append(args, ArchiveRefName(id)+":"+ArchiveRefName(id))
-		}
-		for _, end := range ended {
-			leases, args = append(leases, "--force-with-lease="+end.ref+":"+string(end.old)), append(args, ":"+end.ref)
-		}
-		refused, err := s.push(ctx, remote, append(leases, args...)...)
-		if err == nil && refused == "" {
-			all.Pushed = true
-			_, err = s.Git(ctx, "update-ref", tracking, string(own.oid)) // git did, if init has set it up
-			return all, err
-		}
-		s.share.fetched.Store(0)
-		if err == nil {
-			err = s.FetchPlans(ctx, remote)
-		}
-		var done Joined
-		if err == nil {
+		if err = s.FetchPlans(ctx, remote); err == nil {
 			done, err = s.catchUp(ctx, remote, id)
 			all = all.then(done)
 		}
 		after, _ := s.commit(ctx, tracking)
 		if err == nil && after.oid == before.oid && len(ended) == 0 {
-			err = fault.Refused("git wf doctor", "%s does not take %s: %s", remote, id, refused)
+			err = notTaken(remote, id, refused)
 		}
 		if err != nil {
 			return all, err
@@ -510,6 +541,33 @@ func (s *Store) pushPlan(ctx context.Context, remote string, id plan.ID, ended .
 			ended = nil // the remote does not know one of them
 		}
 	}
+}
+
+// pushOnce pushes a plan, and the end of claims, unless the remote has moved. The remote's history goes only if a prune
+// has archived it.
+func (s *Store) pushOnce(ctx context.Context, remote string, id plan.ID, ended []refChange) (refused string,
+	done Joined, err error) {
+	ref, tracking := RefName(id), fetchedRefs+remote+"/"+string(id)
+	own, err := s.commit(ctx, ref)
+	before, _ := s.commit(ctx, tracking)
+	if done.Tip = own.oid; err != nil || before.oid == own.oid && len(ended) == 0 {
+		return "", done, err
+	}
+	var leases []string
+	args := []string{"--end-of-options", remote, string(own.oid) + ":" + ref}
+	if before.oid != "" && s.archived(ctx, own, before) {
+		leases = append(leases, "--force-with-lease="+ref+":"+string(before.oid))
+		args = append(args, ArchiveRefName(id)+":"+ArchiveRefName(id))
+	}
+	for _, end := range ended {
+		leases, args = append(leases, "--force-with-lease="+end.ref+":"+string(end.old)), append(args, ":"+end.ref)
+	}
+	refused, err = s.push(ctx, remote, append(leases, args...)...)
+	if s.share.fetched.Store(0); err == nil && refused == "" {
+		done.Pushed = true
+		_, err = s.Git(ctx, "update-ref", tracking, string(own.oid)) // git did, if init has set it up
+	}
+	return refused, done, err
 }
 
 // shareClaim makes a claim of a shared plan known at its remote: as a new ref, or in the place of exactly the one that
@@ -521,7 +579,7 @@ func (s *Store) shareClaim(ctx context.Context, change refChange) error {
 	if remote == "" {
 		return nil
 	}
-	for range 2 {
+	for try := range 2 {
 		refused, err := s.push(ctx, remote, "--force-with-lease="+change.ref+":"+string(change.old),
 			"--end-of-options", remote, string(change.new)+":"+change.ref)
 		if err != nil || refused == "" || change.new == "" {
@@ -534,9 +592,14 @@ func (s *Store) shareClaim(ctx context.Context, change refChange) error {
 			return err
 		case there != "":
 			held, _, err := s.claim(ctx, plan.ID(id), plan.TaskID(task))
+			if err == nil && held.HandedIn && s.Works == "" {
+				err = s.sayJoined(s.level(ctx, remote, plan.ID(id)))
+			}
 			return errors.Join(err, &ClaimedError{held.Claim})
 		}
-		change.old = "" // ours was made without a connection
+		if change.old = ""; s.Works != "" && try > 0 {
+			return notTaken(remote, plan.ID(id), refused)
+		} // else ours was made without a connection
 	}
 	return nil
 }

@@ -30,6 +30,8 @@ type Store struct {
 	Offline bool // connects to no remote for shared plans; set it before you use the store
 	Asked   bool // the user asked for the connection: wf.offline doesn't hold, git may ask for a password, errors count
 
+	Works plan.ID // this clone is a worker's, and this its plan: it has the remote's claims, and hands in on their refs
+
 	// Sound fails unless what another clone has recorded of a plan is a history of events. Without it nothing is taken.
 	Sound func(ctx context.Context, id plan.ID, tip plan.OID) error
 

@@ -11,7 +11,7 @@ const (
 )
 
 // Vacant reports whether nobody holds the claim: it was given back and only keeps its number, or it can't be read.
-func (c Claim) Vacant() bool { return c.Agent == "" }
+func (c Claim) Vacant() bool { return c.Agent == "" && !c.HandedIn }
 
 // Until is the time, by the clock of a host, from which others there may take the claim over. The owner's clock set
 // Expires; that of another host may be ahead of it.

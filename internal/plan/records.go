@@ -239,6 +239,7 @@ type Claim struct {
 
 	Process  string `json:"process,omitempty"`  // tells the owner's process from another one that has its PID
 	Worktree bool   `json:"worktree,omitempty"` // the owner works in a working tree of the repository
+	HandedIn bool   `json:"-"`                  // its work waits to be joined
 }
 
 // Claims are the claims on a plan's tasks.

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"gitwf/internal/engine"
+	"gitwf/internal/fault"
+	"gitwf/internal/gitstore"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/shell"
+)
+
+// handInTime is how long a worker that ends tries to hand in what it did.
+const handInTime = 2 * time.Minute
+
+func (e *env) workerCommand() *cli.Command {
+	return command("worker", "work on a plan of a git server beside other workers, in a clone that is made for it",
+		e.worker,
+		textFlag("remote", "the `URL` of the server's repository", ""), planFlag(),
+		boolFlag("once", "do one task"),
+		&cli.DurationFlag{Name: "max-idle", Usage: "wait this `TIME` for work", DefaultText: "while others work"},
+		textFlag("labels", "what this machine has, as tasks want it in meta.labels: `NAMES`, with commas", "wf.labels"),
+		textFlag("trust", "the `FILE` .git/wf/trust of a repository whose user trusts the plan's command lines", ""),
+		quietFlag())
+}
+
+// worker works in a clone of its own, which goes with it.
+func (e *env) worker(c *cli.Context) error {
+	url := c.String("remote")
+	if err := checkArgs(c); err != nil || url == "" {
+		return cmp.Or(err, usage("worker: expected --remote URL, of a repository on a git server"))
+	}
+	if _, err := os.Stat(e.absolute(url)); err == nil {
+		url = e.absolute(url)
+	}
+	var trusted []byte
+	var err error
+	if file := c.String("trust"); file != "" {
+		trusted, err = os.ReadFile(e.absolute(file))
+	}
+	if err != nil {
+		return fault.Usage("git wf trust, where the plan is, and --trust .git/wf/trust", "--trust: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "wf-worker-")
+	if err != nil {
+		return err
+	}
+	there := *e
+	there.dir = dir
+	if err = gitstore.CloneToWork(c.Context, dir, url); err == nil {
+		err = there.withStore(c.Context, func(store *gitstore.Store) error { return there.workIn(c, store, trusted) })
+	}
+	var unsaid *unsaidError
+	if errors.As(err, &unsaid) {
+		return err
+	}
+	return errors.Join(err, os.RemoveAll(dir))
+}
+
+// unsaidError: the server does not have yet what a worker did.
+type unsaidError struct {
+	error
+	dir string
+}
+
+func (u *unsaidError) Exit() (int, string) {
+	return fault.ExitRefused, "git -C " + shell.Word(u.dir) + " wf sync"
+}
+
+// workIn works in a worker's clone.
+func (e *env) workIn(c *cli.Context, store *gitstore.Store, trusted []byte) error {
+	id, err := e.planToWork(c, store)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(store.CommonDir(), "wf")
+	if err := errors.Join(os.MkdirAll(dir, 0o777), os.WriteFile(filepath.Join(dir, "trust"), trusted, 0o666)); err != nil {
+		return err
+	}
+	eng, err := e.engine(c, store)
+	if err != nil {
+		return err
+	}
+	if c.IsSet("labels") {
+		labels := splitLabels(c.String("labels"))
+		eng.Labels = func() []string { return labels }
+	}
+	did := false
+	err = e.watched(c, eng, func(ctx context.Context) (err error) {
+		ctx, end := untilInterrupted(ctx, func() {})
+		defer end()
+		did, err = eng.Work(ctx, id, engine.Works{Once: c.Bool("once"), Idle: c.Duration("max-idle")})
+		return err
+	})
+	if unsaid := store.Finish(context.WithoutCancel(c.Context), handInTime); unsaid != nil {
+		return &unsaidError{unsaid, e.dir}
+	}
+	if err == nil && !did {
+		snap, readErr := store.Snapshot(c.Context, id)
+		if err = readErr; err == nil && snap.State().Root().Status != plan.StatusDone {
+			err = fault.Waiting("git wf next --explain, in a clone", "there is nothing to do in %s now", id)
+		}
+	}
+	return err
+}
+
+func splitLabels(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// planToWork brings the plan here: the one that --plan names, or the only one that is not over.
+func (e *env) planToWork(c *cli.Context, store *gitstore.Store) (plan.ID, error) {
+	remote, err := store.MainRemote(c.Context)
+	if err != nil {
+		return "", err
+	}
+	if id := plan.ID(c.String("plan")); id.Valid() {
+		store.Works = id
+	}
+	store.Asked = store.Works == "" // its errors count
+	_, err = store.Adopt(c.Context, remote)
+	if err == nil && store.Works == "" {
+		store.Works, err = planID(c, store)
+	}
+	store.Asked = false
+	if err == nil {
+		err = store.ReadyToWork(c.Context, remote)
+	}
+	if errors.Is(err, gitstore.ErrNoActive) {
+		err = fault.Usage("git wf worker --plan PLAN; git ls-remote "+shell.Word(plain.Line(c.String("remote")))+
+			" 'refs/workflow/*'", "nothing says which plan of the server to work on")
+	}
+	return store.Works, err
+}

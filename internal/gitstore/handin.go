@@ -1,0 +1,195 @@
+package gitstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"gitwf/internal/fault"
+	"gitwf/internal/plan"
+)
+
+// A worker hands in what it has recorded by moving the ref of the claim under which it did, from the claim to its newest
+// event: nobody else moves that ref, so any number of workers hand in at once. Whoever comes next joins what waits into
+// the plan, in one push that also deletes those refs.
+
+// fetchForWork fetches what a worker needs of its plan. The claims here become those of the remote.
+func (s *Store) fetchForWork(ctx context.Context, remote string) error {
+	defer s.claimsDiffer()()
+	id, policy := string(s.Works), fetchedRefs+remote+"/"+policyName
+	err := s.fetch(ctx, remote, "--prune", "+"+planRefs+id+"*:"+fetchedRefs+remote+"/"+id+"*",
+		"+"+PolicyRef+"*:"+policy+"*", "+"+claimRefs+id+"/*:"+claimRefs+id+"/*")
+	if gone, _ := s.SharedWith(ctx, s.Works); err == nil && gone == "" {
+		err = fault.Refused("git ls-remote "+remote+" '"+planRefs+"*'", "%s has no plan %s", remote, id)
+	}
+	return err
+}
+
+// claimsDiffer begins a time in which the claims of a worker's clone differ from those of the remote.
+func (s *Store) claimsDiffer() (end func()) {
+	if s.Works == "" {
+		return func() {}
+	}
+	s.share.claiming.Lock()
+	return s.share.claiming.Unlock
+}
+
+// handIn hands in what was recorded under claims that have ended.
+func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []refChange) error {
+	own, err := s.Tip(ctx, id)
+	if err != nil || len(ended) == 0 {
+		return errors.Join(err, s.sayJoined(s.pushPlan(ctx, remote, id)))
+	}
+	var leases []string
+	args := []string{"--end-of-options", remote}
+	for _, end := range ended {
+		leases = append(leases, "--force-with-lease="+end.ref+":"+string(end.old))
+		args = append(args, string(own)+":"+end.ref)
+	}
+	refused, err := s.push(ctx, remote, append(leases, args...)...)
+	if err == nil && refused != "" { // a claim was taken over, or a push that seemed to fail did reach the remote
+		return s.sayJoined(s.pushPlan(ctx, remote, id, ended...))
+	}
+	waiting, err2 := s.handedIn(ctx, remote, id)
+	if err = errors.Join(err, err2); err == nil && rand.IntN(len(waiting)+1) == 0 {
+		s.share.fetched.Store(0)
+		err = s.sayJoined(s.level(ctx, remote, id))
+	}
+	return err
+}
+
+// handedIn lists the claims of a plan at a remote on which something was handed in.
+func (s *Store) handedIn(ctx context.Context, remote string, id plan.ID) (waiting []refChange, err error) {
+	const most = 256 // claims that are new here, of which a hostile remote may have any number
+	prefix := claimRefs + string(id) + "/"
+	claims, absent := []refChange(nil), []string(nil)
+	if s.Works != "" {
+		claims, err = s.listRefs(ctx, prefix)
+	} else if claims, err = s.remoteRefs(ctx, remote, prefix+"*"); err == nil {
+		absent, err = s.absent(ctx, claims)
+	}
+	if err == nil && len(absent) > 0 {
+		err = s.fetch(ctx, remote, "--no-prune", absent[:min(most, len(absent))]...)
+	}
+	if err == nil {
+		err = s.objects.each(ctx, objectsOf(claims), func(i int, o object) error {
+			if _, refused := s.share.refused.Load(o.OID); o.Kind == "commit" && !refused {
+				waiting = append(waiting, refChange{ref: claims[i].ref, old: o.OID})
+			}
+			return nil
+		})
+	}
+	return waiting, err
+}
+
+// absent names the refs whose objects are not here.
+func (s *Store) absent(ctx context.Context, refs []refChange) (names []string, err error) {
+	err = s.objects.each(ctx, objectsOf(refs), func(i int, o object) error {
+		if o.Kind == "" {
+			names = append(names, refs[i].ref)
+		}
+		return nil
+	})
+	return names, err
+}
+
+func objectsOf(refs []refChange) (names []string) {
+	for _, r := range refs {
+		names = append(names, string(r.new))
+	}
+	return names
+}
+
+// Finish pushes what is not pushed yet. It tries for a time.
+func (s *Store) Finish(ctx context.Context, patience time.Duration) error {
+	for began := time.Now(); ; {
+		s.pushChanged()
+		s.share.mu.Lock()
+		left := len(s.share.changed)
+		s.share.mu.Unlock()
+		if left == 0 || time.Since(began) > patience || Pause(ctx, time.Second) != nil {
+			if left == 0 {
+				return nil
+			}
+			return s.share.failed
+		}
+	}
+}
+
+// TakeIn has a plan level with its remote, with all that was handed in, and reports whether it has moved.
+func (s *Store) TakeIn(ctx context.Context, id plan.ID) (moved bool, err error) {
+	s.share.pushing.Lock()
+	defer s.share.pushing.Unlock()
+	before, err := s.Tip(ctx, id)
+	remote, _ := s.SharedWith(ctx, id)
+	if err == nil && remote != "" {
+		_, err = s.level(ctx, remote, id)
+	}
+	after, err2 := s.Tip(ctx, id)
+	return before != after, errors.Join(err, err2)
+}
+
+// takeIn joins what waits at a remote into the plan here. The claims end once that is pushed.
+func (s *Store) takeIn(ctx context.Context, remote string, id plan.ID) (all Joined, ended []refChange, err error) {
+	waiting, err := s.handedIn(ctx, remote, id)
+	for _, w := range waiting {
+		done, err := s.joinOther(ctx, id, w.old, false, time.Now())
+		switch {
+		case ctx.Err() != nil:
+			return all, nil, ctx.Err()
+		case err != nil:
+			s.share.refused.Store(w.old, errors.Is(err, ErrUnsound))
+			s.say(fmt.Sprintf("what %s hands in is not taken: %v", w.ref, err))
+		default:
+			ended, all = append(ended, w), all.then(done)
+		}
+	}
+	return all, ended, err
+}
+
+// largestBlob is the size of the files that a worker's clone has at once: of records, and not of most deliverables.
+const largestBlob = "blob:limit=64k"
+
+// CloneToWork makes the clone of a worker, which has nothing of the remote yet.
+func CloneToWork(ctx context.Context, dir, url string) error {
+	for _, args := range [][]string{
+		{"init", "--quiet", "--bare"}, {"remote", "add", "origin", url}, {"config", "remote.origin.promisor", "true"},
+		{"config", "remote.origin.partialclonefilter", largestBlob}, {"config", "gc.auto", "0"},
+	} {
+		if _, err := runGit(ctx, Invocation{Dir: dir, Args: args}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadyToWork brings the remote's branch, with its history if the plan changes that, and finds out whether the remote
+// takes pushes.
+func (s *Store) ReadyToWork(ctx context.Context, remote string) error {
+	snap, err := s.Snapshot(ctx, s.Works)
+	if err != nil {
+		return err
+	}
+	probe := RefName(s.Works) + ":" + claimRefs + string(s.Works) + "/probe"
+	refused, err := s.push(ctx, remote, "--dry-run", "--end-of-options", remote, probe)
+	if refused != "" {
+		err = notTaken(remote, s.Works, refused)
+	}
+	head, err2 := s.Git(ctx, "ls-remote", "--symref", "--end-of-options", remote, "HEAD")
+	branch, _, _ := strings.Cut(strings.TrimPrefix(head, "ref: "), "\tHEAD")
+	if err = errors.Join(err, err2); err != nil || !strings.HasPrefix(branch, "refs/heads/") {
+		return err
+	}
+	depth := "--depth=1"
+	if slices.ContainsFunc(snap.Plan.Tasks, (*plan.Task).Changes) {
+		depth = "--no-tags"
+	}
+	if err = s.fetch(ctx, remote, depth, "+"+branch+":"+branch); err == nil {
+		_, err = s.Git(ctx, "symbolic-ref", "HEAD", branch)
+	}
+	return err
+}
