@@ -36,13 +36,13 @@ const (
 
 // shares is what a Store has to do for shared plans.
 type shares struct {
-	pushing  sync.Mutex // held while events are pushed, so that Close waits for it
-	claiming sync.Mutex // held by a worker while a claim here differs from that of the remote
-	failed   error      // why a worker has not handed in yet
-	refused  sync.Map   // commits in the place of a claim that are not taken: whether the claim may be
-	fetched atomic.Int64 // when plans were fetched, in Unix time
-	lost    atomic.Int64 // when a remote did not answer
-	said    sync.Map
+	pushing  sync.Mutex   // held while events are pushed, so that Close waits for it
+	claiming sync.Mutex   // held by a worker while a claim here differs from that of the remote
+	failed   error        // why a worker has not handed in yet
+	refused  sync.Map     // commits in the place of a claim that are not taken: whether the claim may be
+	fetched  atomic.Int64 // when plans were fetched, in Unix time
+	lost     atomic.Int64 // when a remote did not answer
+	said     sync.Map
 
 	mu      sync.Mutex
 	changed map[plan.ID][]refChange // plans with new events, and the claims that ended with them
