@@ -122,6 +122,10 @@ func (r *run) steps(ctx context.Context) (*plan.State, error) {
 			if rests || err != nil {
 				return state, err
 			}
+			if r.works != nil && r.works.again {
+				r.works.again = false
+				continue
+			}
 		}
 		if out, ended := r.await(ctx, pulse); ended {
 			failed = errors.Join(failed, r.finish(ctx, out, failed))
@@ -164,7 +168,9 @@ func (r *run) finish(ctx context.Context, out outcome, failed error) error {
 		r.started--
 		return r.down(ctx, out.task, down)
 	}
-	delete(r.outages, by)
+	if delete(r.outages, by); r.works != nil && out.err == nil {
+		r.works.begun = true
+	}
 	var untrusted *untrustedError
 	var session *plan.SessionError
 	var undecided *undecidedError
@@ -177,7 +183,7 @@ func (r *run) finish(ctx context.Context, out outcome, failed error) error {
 		r.untrusted[untrusted.task] = untrusted.version
 	case errors.Is(out.err, gitstore.ErrClaimed), r.works != nil && out.err != nil && r.bearLoss(out.err) == nil:
 		// Another process has it. Read the others' claims before choosing again.
-		if r.started--; r.works != nil && r.started == 0 {
+		if r.started--; r.works != nil && !r.works.begun {
 			r.works.only = ""
 		}
 		return r.readClaims(ctx)
@@ -237,7 +243,9 @@ func (r *run) fallen() bool {
 
 // readClaims reads other processes' claims. It omits ours: r.running knows them better.
 func (r *run) readClaims(ctx context.Context) error {
-	_ = r.Store.Refresh(ctx, r.id) // claims that are known from elsewhere end there
+	if r.works == nil || r.works.only == "" { // claims that are known from elsewhere end there
+		_ = r.Store.Refresh(ctx, r.id)
+	}
 	claims, err := r.Store.Claims(context.WithoutCancel(ctx), r.id)
 	if err != nil {
 		return err
@@ -509,9 +517,7 @@ func (r *run) start(ctx context.Context, w work) {
 	r.running[w.task.TaskID] = w
 	r.started++
 	if r.works != nil {
-		if r.works.since = (time.Time{}); r.works.Once {
-			r.works.only = w.task.TaskID
-		}
+		r.works.since, r.works.only = time.Time{}, w.task.TaskID
 	}
 	ctx = context.WithValue(ctx, recordingKey{}, func() {
 		w.recording.Store(true)

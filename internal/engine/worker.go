@@ -22,7 +22,9 @@ type Works struct {
 	Once bool          // it does one task, with its review
 	Idle time.Duration // how long it waits for work; zero: as long as others work
 
-	only  plan.TaskID // the task of Once
+	only  plan.TaskID // that it works on; when there is nothing more to do, it hands in and looks again
+	begun bool        // it has recorded something of that
+	again bool        // there is something to look at
 	since time.Time   // when it had nothing to do, zero if it has
 	lost  time.Time   // when the remote stopped answering, zero if it answers
 }
@@ -59,18 +61,27 @@ func (r *run) idle(ctx context.Context, s *plan.State) (over bool, err error) {
 	if w.since.IsZero() {
 		w.since = r.Now()
 	}
-	moved, err := r.Store.TakeIn(ctx, r.id)
-	if err = r.bearLoss(err); err != nil || moved {
+	did := w.only != ""
+	moved, err := r.Store.Turn(ctx, r.id, !did || w.Once)
+	if err != nil {
+		if err = r.bearLoss(err); err == nil {
+			err = gitstore.Pause(ctx, lostPause)
+		}
 		return err != nil, err
 	}
+	w.only, w.begun, w.lost, w.again = "", false, time.Time{}, did || moved
 	waited := r.Now().Sub(w.since)
 	switch {
-	case w.only != "", s.MayBegin() != nil, s.Root().Status == plan.StatusDone:
+	case did && w.Once:
+		return true, nil
+	case w.again:
+		return false, nil
+	case s.MayBegin() != nil, s.Root().Status == plan.StatusDone:
 		return true, nil
 	case w.Idle > 0:
 		return waited >= w.Idle, nil
 	}
-	return w.lost.IsZero() && !r.othersWork(), nil
+	return !r.othersWork(), nil
 }
 
 // bearLoss returns an error, unless it is a remote that did not answer and may still do so.

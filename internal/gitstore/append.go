@@ -40,8 +40,8 @@ var errMoved = errors.New("the plan has moved")
 // whose precondition no longer holds. After an error nothing has changed, unless the error describes something that
 // came after the commit.
 func (s *Store) Append(ctx context.Context, id plan.ID, ev plan.Event, o AppendOptions) (*Appended, error) {
-	if !o.Create {
-		s.Refresh(ctx, id)
+	if !o.Create && s.Works == "" {
+		_ = s.Refresh(ctx, id)
 	}
 	done, err := s.append(ctx, id, ev, o)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Store) append(ctx context.Context, id plan.ID, ev plan.Event, o AppendO
 	}
 	done, err := a.appended(ctx)
 	if a.done {
-		s.noteChanged(id, a.ends, pushDelay)
+		s.noteChanged(id, a.ends)
 	}
 	return done, err
 }
@@ -165,7 +165,7 @@ func (a *appending) run(ctx context.Context) (err error) {
 func (a *appending) tryOnce(ctx context.Context) error {
 	s := a.s
 	tip, change, err := a.decide(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, errOneHasOther) {
 		s.forget() // the tip that led to the refusal may be stale
 		tip, change, err = a.decide(ctx)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -38,26 +39,64 @@ func (s *Store) claimsDiffer() (end func()) {
 	return s.share.claiming.Unlock
 }
 
+// unsaid reports whether a worker has something to hand in. Until it has, nothing changes what it works on.
+func (s *Store) unsaid() bool {
+	s.share.mu.Lock()
+	defer s.share.mu.Unlock()
+	return len(s.share.changed)+len(s.share.kept) > 0
+}
+
+// staysHere reports whether a change of a claim is not for the remote yet: nobody else knows the version that is
+// reviewed under it. It becomes known together with that, see handIn.
+func (s *Store) staysHere(change refChange) bool {
+	s.share.mu.Lock()
+	defer s.share.mu.Unlock()
+	_, kept := s.share.kept[change.ref]
+	if kept = kept || change.old == "" && len(s.share.changed) > 0; kept {
+		if s.share.kept == nil {
+			s.share.kept = map[string]plan.OID{}
+		}
+		s.share.kept[change.ref] = change.new
+	}
+	return kept
+}
+
 // handIn hands in what was recorded under claims that have ended.
 func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []refChange) error {
+	defer s.claimsDiffer()()
+	s.share.mu.Lock()
+	kept := maps.Clone(s.share.kept)
+	s.share.mu.Unlock()
 	own, err := s.Tip(ctx, id)
-	if err != nil || len(ended) == 0 {
-		return errors.Join(err, s.sayJoined(s.pushPlan(ctx, remote, id)))
-	}
+	ended = slices.DeleteFunc(ended, func(end refChange) bool {
+		_, unknown := kept[end.ref]
+		delete(kept, end.ref)
+		return unknown
+	})
 	var leases []string
 	args := []string{"--end-of-options", remote}
 	for _, end := range ended {
 		leases = append(leases, "--force-with-lease="+end.ref+":"+string(end.old))
 		args = append(args, string(own)+":"+end.ref)
 	}
-	refused, err := s.push(ctx, remote, append(leases, args...)...)
-	if err == nil && refused != "" { // a claim was taken over, or a push that seemed to fail did reach the remote
-		return s.sayJoined(s.pushPlan(ctx, remote, id, ended...))
+	for ref, claim := range kept {
+		if claim != "" {
+			leases, args = append(leases, "--force-with-lease="+ref+":"), append(args, string(claim)+":"+ref)
+		}
 	}
-	waiting, err2 := s.handedIn(ctx, remote, id)
-	if err = errors.Join(err, err2); err == nil && rand.IntN(len(waiting)+1) == 0 {
-		s.share.fetched.Store(0)
-		err = s.sayJoined(s.level(ctx, remote, id))
+	refused := ""
+	if err == nil && len(ended) > 0 {
+		refused, err = s.push(ctx, remote, append(leases, args...)...)
+	}
+	// Without a claim it is for the plan's ref. Refused, a claim was taken over, or a push that seemed to fail did reach
+	// the remote.
+	if err == nil && (refused != "" || len(ended) == 0) {
+		err = s.sayJoined(s.pushPlan(ctx, remote, id, ended...))
+	}
+	if s.share.fetched.Store(0); err == nil {
+		s.share.mu.Lock()
+		s.share.kept = nil
+		s.share.mu.Unlock()
 	}
 	return err
 }
@@ -107,30 +146,68 @@ func objectsOf(refs []refChange) (names []string) {
 // Finish pushes what is not pushed yet. It tries for a time.
 func (s *Store) Finish(ctx context.Context, patience time.Duration) error {
 	for began := time.Now(); ; {
-		s.pushChanged()
-		s.share.mu.Lock()
-		left := len(s.share.changed)
-		s.share.mu.Unlock()
-		if left == 0 || time.Since(began) > patience || Pause(ctx, time.Second) != nil {
-			if left == 0 {
-				return nil
-			}
-			return s.share.failed
+		if s.pushChanged(); !s.unsaid() {
+			return nil
+		}
+		if err := Pause(ctx, time.Second); err != nil || time.Since(began) > patience {
+			s.share.pushing.Lock()
+			defer s.share.pushing.Unlock()
+			return errors.Join(s.share.failed, err)
 		}
 	}
 }
 
-// TakeIn has a plan level with its remote, with all that was handed in, and reports whether it has moved.
-func (s *Store) TakeIn(ctx context.Context, id plan.ID) (moved bool, err error) {
+// Turn ends a worker's work on a task: it hands in what was recorded, and goes on from what the remote has. It joins
+// what waits there, with joins surely, else as one of those who hand in. moved reports whether the plan is another one.
+func (s *Store) Turn(ctx context.Context, id plan.ID, joins bool) (moved bool, err error) {
 	s.share.pushing.Lock()
 	defer s.share.pushing.Unlock()
+	if s.pushNow(); s.unsaid() {
+		return false, s.share.failed
+	}
 	before, err := s.Tip(ctx, id)
 	remote, _ := s.SharedWith(ctx, id)
 	if err == nil && remote != "" {
-		_, err = s.level(ctx, remote, id)
+		err = s.FetchPlans(ctx, remote)
+	}
+	waiting, err2 := s.handedIn(ctx, remote, id)
+	if err = errors.Join(err, err2); err == nil {
+		if len(waiting) > 0 && (joins || rand.IntN(len(waiting)) == 0) {
+			_, err = s.level(ctx, remote, id)
+		} else {
+			err = s.goOn(ctx, remote, id)
+		}
 	}
 	after, err2 := s.Tip(ctx, id)
 	return before != after, errors.Join(err, err2)
+}
+
+// isBehind reports whether the remote has all that is here of a plan.
+func (s *Store) isBehind(ctx context.Context, remote string, id plan.ID) bool {
+	theirs, err := s.commit(ctx, fetchedRefs+remote+"/"+string(id))
+	own, err2 := s.commit(ctx, RefName(id))
+	if err = errors.Join(err, err2); err == nil && s.stepsTo(ctx, theirs.oid, own.oid) > 0 {
+		return true
+	}
+	behind, err2 := s.IsAncestor(ctx, own.oid, theirs.oid)
+	return errors.Join(err, err2) == nil && behind
+}
+
+// goOn takes a worker's plan to what was fetched of it, since what it recorded was handed in.
+func (s *Store) goOn(ctx context.Context, remote string, id plan.ID) error {
+	theirs, err := s.commit(ctx, fetchedRefs+remote+"/"+string(id))
+	own, err2 := s.commit(ctx, RefName(id))
+	if err = errors.Join(err, err2); err != nil || theirs.oid == own.oid {
+		return err
+	}
+	if err = s.Sound(ctx, id, theirs.oid); err != nil {
+		return err
+	}
+	change := refChange{RefName(id), own.oid, theirs.oid}
+	return s.moveRefs(ctx, s.events, s.NewBatch(), []refChange{change}, func(ctx context.Context) (bool, error) {
+		now, err := s.commit(ctx, change.ref)
+		return now.oid == change.new, err
+	})
 }
 
 // takeIn joins what waits at a remote into the plan here. The claims end once that is pushed.

@@ -26,22 +26,23 @@ import (
 // made. Without a connection a shared plan is like any other, until git wf sync joins what both sides have recorded.
 
 const (
-	silence   = 4 * time.Second        // after which a remote that has said nothing is taken for dead
-	slowest   = 2 * time.Minute        // for which one that has said something may say no more
-	deadTime  = 60                     // seconds for which a dead one is not asked again
-	newsTime  = 5                      // seconds for which what was fetched is taken for news
-	pushDelay = 500 * time.Millisecond // in which events are collected for one push
-	pushAgain = 5 * time.Second        // until a worker tries again to hand in
+	silence     = 4 * time.Second        // after which a remote that has said nothing is taken for dead
+	slowest     = 2 * time.Minute        // for which one that has said something may say no more
+	deadTime    = 60                     // seconds for which a dead one is not asked again
+	newsTime    = 5                      // seconds for which what was fetched is taken for news
+	pushDelay   = 500 * time.Millisecond // in which events are collected for one push
+	handInDelay = 2 * time.Second        // the same for what a worker hands in, which mostly is a version with its review
 )
 
 // shares is what a Store has to do for shared plans.
 type shares struct {
-	pushing  sync.Mutex   // held while events are pushed, so that Close waits for it
-	claiming sync.Mutex   // held by a worker while a claim here differs from that of the remote
-	failed   error        // why a worker has not handed in yet
-	refused  sync.Map     // commits in the place of a claim that are not taken: whether the claim may be
-	fetched  atomic.Int64 // when plans were fetched, in Unix time
-	lost     atomic.Int64 // when a remote did not answer
+	pushing  sync.Mutex          // held while events are pushed, so that Close waits for it
+	claiming sync.Mutex          // held by a worker while a claim here differs from that of the remote
+	failed   error               // why a worker has not handed in yet
+	kept     map[string]plan.OID // claims of a worker that its remote does not know yet; under mu
+	refused  sync.Map            // commits in the place of a claim that are not taken: whether the claim may be
+	fetched  atomic.Int64        // when plans were fetched, in Unix time
+	lost     atomic.Int64        // when a remote did not answer
 	said     sync.Map
 
 	mu      sync.Mutex
@@ -266,7 +267,7 @@ func (s *Store) push(ctx context.Context, remote string, args ...string) (refuse
 
 // FetchPlans fetches a remote's plans and policy to their remote-tracking refs, unless it was done just now.
 func (s *Store) FetchPlans(ctx context.Context, remote string) error {
-	if time.Now().Unix()-s.share.fetched.Load() < newsTime {
+	if time.Now().Unix()-s.share.fetched.Load() < newsTime || s.Works != "" && s.unsaid() {
 		return s.mayAsk(ctx, remote)
 	}
 	fetch := func() error { return s.fetch(ctx, remote, "--no-prune", "+"+planRefs+"*:"+fetchedRefs+remote+"/*") }
@@ -328,7 +329,7 @@ func (s *Store) Refresh(ctx context.Context, id plan.ID) error {
 		return nil
 	}
 	err := s.FetchPlans(ctx, remote)
-	if err == nil {
+	if err == nil && (s.Works == "" || s.isBehind(ctx, remote, id)) {
 		err = s.sayJoined(s.catchUp(ctx, remote, id))
 	}
 	return s.excuse(err)
@@ -358,7 +359,7 @@ func (s *Store) catchUp(ctx context.Context, remote string, id plan.ID) (done Jo
 	if ref := ArchiveRefName(id); IsAbsent(err) && s.fetch(ctx, remote, ref+":"+ref) == nil {
 		done, err = s.Join(ctx, id, theirs.oid, time.Now())
 	}
-	if err == nil {
+	if err == nil && s.Works == "" {
 		s.dropEnded(ctx, id)
 	}
 	return done, err
@@ -388,7 +389,7 @@ func (s *Store) dropEnded(ctx context.Context, id plan.ID) {
 }
 
 // noteChanged has a new event pushed soon, if the plan is shared. ended is the claim that ended with it.
-func (s *Store) noteChanged(id plan.ID, ended []refChange, soon time.Duration) {
+func (s *Store) noteChanged(id plan.ID, ended []refChange) {
 	if s.noneBelow(strings.TrimSuffix(fetchedRefs, "/")) {
 		return
 	}
@@ -396,7 +397,11 @@ func (s *Store) noteChanged(id plan.ID, ended []refChange, soon time.Duration) {
 	defer s.share.mu.Unlock()
 	if s.share.changed == nil {
 		s.share.changed = map[plan.ID][]refChange{}
-		time.AfterFunc(soon, s.pushChanged)
+		delay := pushDelay
+		if s.Works != "" {
+			delay = handInDelay
+		}
+		time.AfterFunc(delay, s.pushChanged)
 	}
 	s.share.changed[id] = append(s.share.changed[id], ended...)
 }
@@ -405,6 +410,10 @@ func (s *Store) noteChanged(id plan.ID, ended []refChange, soon time.Duration) {
 func (s *Store) pushChanged() {
 	s.share.pushing.Lock()
 	defer s.share.pushing.Unlock()
+	s.pushNow()
+}
+
+func (s *Store) pushNow() {
 	s.share.mu.Lock()
 	changed := s.share.changed
 	s.share.changed = nil
@@ -417,7 +426,7 @@ func (s *Store) pushChanged() {
 		case s.Works == id:
 			if err := s.handIn(ctx, remote, id, ended); err != nil {
 				s.share.failed = err
-				s.noteChanged(id, ended, pushAgain)
+				s.noteChanged(id, ended)
 			}
 		default:
 			_ = s.excuse(s.sayJoined(s.pushPlan(ctx, remote, id, ended...)))
@@ -472,7 +481,9 @@ func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, er
 func (s *Store) level(ctx context.Context, remote string, id plan.ID) (all Joined, err error) {
 	for try, last, refused := 1, "", ""; ; try++ {
 		done, ended := Joined{}, []refChange(nil)
-		if err = s.FetchPlans(ctx, remote); err == nil {
+		if err = s.FetchPlans(ctx, remote); err == nil && s.Works != "" {
+			err = s.goOn(ctx, remote, id)
+		} else if err == nil {
 			done, err = s.catchUp(ctx, remote, id)
 			all = all.then(done)
 		}
@@ -576,7 +587,7 @@ func (s *Store) pushOnce(ctx context.Context, remote string, id plan.ID, ended [
 func (s *Store) shareClaim(ctx context.Context, change refChange) error {
 	id, task, _ := strings.Cut(strings.TrimPrefix(change.ref, claimRefs), "/")
 	remote, _ := s.SharedWith(ctx, plan.ID(id))
-	if remote == "" {
+	if remote == "" || s.Works != "" && s.staysHere(change) {
 		return nil
 	}
 	for try := range 2 {
