@@ -13,12 +13,18 @@ import (
 )
 
 // Move audits the move of one ref below refs/workflow/ from an old commit, "" for a new ref, to a new one: the history
-// may only grow, by legal events. What was legal before the move is not looked at again.
-func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan.OID) ([]Finding, error) {
+// may only grow, by legal events. What was legal before the move is not looked at again, nor are other histories that
+// were audited.
+func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan.OID,
+	audited ...plan.OID) ([]Finding, error) {
 	name := strings.TrimPrefix(ref, "refs/workflow/")
 	a := auditor{ctx: ctx, store: store, id: plan.ID(name)}
 	if old != "" {
-		grew, err := store.IsAncestor(ctx, old, next)
+		grew := store.StepsTo(ctx, next, old) > 0
+		var err error
+		if !grew {
+			grew, err = store.IsAncestor(ctx, old, next)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -36,8 +42,10 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 		}
 	}
 	revs := []string{string(next)}
-	if old != "" {
-		revs = append(revs, "^"+string(old))
+	for _, known := range append(audited, old) {
+		if known != "" {
+			revs = append(revs, "^"+string(known))
+		}
 	}
 	if err := a.history(revs...); err != nil {
 		return nil, err
@@ -111,22 +119,18 @@ func Sound(ctx context.Context, store *gitstore.Store, id plan.ID, tip plan.OID)
 	if !store.ReadCache(string(id)+".audited", &known) || known.Rules != rules {
 		known = soundTips{Rules: rules}
 	}
-	var from plan.OID
-	var others []plan.OID
 	if slices.Contains(known.Tips, tip) {
 		return nil
 	}
-	for _, k := range known.Tips { // one that is gone is no ancestor
-		if older, err := store.IsAncestor(ctx, tip, k); err == nil && older {
-			return nil
-		}
-		if grew, err := store.IsAncestor(ctx, k, tip); err == nil && grew {
-			from = k
-		} else {
-			others = append(others, k)
-		}
+	known.Tips = slices.DeleteFunc(known.Tips, func(k plan.OID) bool {
+		tree, err := store.TreeOf(ctx, k)
+		return err != nil || tree == "" // it is gone
+	})
+	from, whole, err := soundUpTo(ctx, store, tip, known.Tips)
+	if err != nil || whole {
+		return err
 	}
-	findings, err := Move(ctx, store, gitstore.RefName(id), from, tip)
+	findings, err := Move(ctx, store, gitstore.RefName(id), from, tip, known.Tips...)
 	findings = ExceptNewer(findings)
 	if err != nil {
 		return err
@@ -134,9 +138,29 @@ func Sound(ctx context.Context, store *gitstore.Store, id plan.ID, tip plan.OID)
 	if len(findings) > 0 {
 		return &UnsoundError{findings[0]}
 	}
-	known.Tips = append(others[max(0, len(others)-most+1):], tip)
+	known.Tips = append(slices.DeleteFunc(known.Tips, func(k plan.OID) bool { return k == from }), tip)
+	known.Tips = known.Tips[max(0, len(known.Tips)-most):]
 	store.WriteCache(string(id)+".audited", known)
 	return nil
+}
+
+// soundUpTo returns the newest commit along first parents of a tip that audited histories have, "" for none. whole says
+// that it is the tip itself.
+func soundUpTo(ctx context.Context, store *gitstore.Store, tip plan.OID, audited []plan.OID) (from plan.OID, whole bool,
+	err error) {
+	if len(audited) == 0 {
+		return "", false, nil
+	}
+	args := []string{"rev-list", "--first-parent", "--boundary", string(tip)}
+	for _, k := range audited {
+		args = append(args, "^"+string(k))
+	}
+	out, err := store.Git(ctx, args...)
+	newest := out[strings.LastIndexByte(out, '\n')+1:]
+	if oid, ok := strings.CutPrefix(newest, "-"); ok {
+		from = plan.OID(oid)
+	}
+	return from, out == "", err
 }
 
 // ExceptNewer leaves out what a newer program wrote. A clone keeps it: it has no effect and makes the plan read-only. A

@@ -169,7 +169,7 @@ func (r *run) finish(ctx context.Context, out outcome, failed error) error {
 		return r.down(ctx, out.task, down)
 	}
 	if delete(r.outages, by); r.works != nil && out.err == nil {
-		r.works.begun = true
+		r.works.begun, r.works.tries = true, 0
 	}
 	var untrusted *untrustedError
 	var session *plan.SessionError
@@ -183,8 +183,8 @@ func (r *run) finish(ctx context.Context, out outcome, failed error) error {
 		r.untrusted[untrusted.task] = untrusted.version
 	case errors.Is(out.err, gitstore.ErrClaimed), r.works != nil && out.err != nil && r.bearLoss(out.err) == nil:
 		// Another process has it. Read the others' claims before choosing again.
-		if r.started--; r.works != nil && !r.works.begun {
-			r.works.only = ""
+		if r.started--; r.works != nil {
+			r.works.missed(ctx)
 		}
 		return r.readClaims(ctx)
 	case failed == nil:
@@ -212,6 +212,9 @@ func (r *run) await(ctx context.Context, pulse gitstore.Pulse) (out outcome, end
 		interrupted = ctx.Done()
 	}
 	most := lookTime
+	if r.works != nil {
+		most = rand.N(lookTime) + time.Second // not all at once
+	}
 	if r.works != nil && r.works.Idle > 0 {
 		most = min(most, r.works.Idle)
 	}

@@ -25,6 +25,7 @@ type Works struct {
 	only  plan.TaskID // that it works on; when there is nothing more to do, it hands in and looks again
 	begun bool        // it has recorded something of that
 	again bool        // there is something to look at
+	tries int         // claims in a row that others had
 	since time.Time   // when it had nothing to do, zero if it has
 	lost  time.Time   // when the remote stopped answering, zero if it answers
 }
@@ -62,7 +63,14 @@ func (r *run) idle(ctx context.Context, s *plan.State) (over bool, err error) {
 		w.since = r.Now()
 	}
 	did := w.only != ""
-	moved, err := r.Store.Turn(ctx, r.id, !did || w.Once)
+	joins := gitstore.JoinsLeft
+	switch {
+	case did && w.Once:
+		joins = gitstore.JoinsAll
+	case did:
+		joins = gitstore.JoinsOwn
+	}
+	moved, err := r.Store.Turn(ctx, r.id, joins)
 	if err != nil {
 		if err = r.bearLoss(err); err == nil {
 			err = gitstore.Pause(ctx, lostPause)
@@ -82,6 +90,17 @@ func (r *run) idle(ctx context.Context, s *plan.State) (over bool, err error) {
 		return waited >= w.Idle, nil
 	}
 	return !r.othersWork(), nil
+}
+
+// missed gives up a task that somebody else has. The more often that happens, the longer a worker rests: others look for
+// the same few tasks.
+func (w *Works) missed(ctx context.Context) {
+	if !w.begun {
+		w.only = ""
+	}
+	const first, most = 200 * time.Millisecond, 5
+	_ = gitstore.Pause(ctx, rand.N(first<<min(w.tries, most)))
+	w.tries++
 }
 
 // bearLoss returns an error, unless it is a remote that did not answer and may still do so.

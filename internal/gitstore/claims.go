@@ -320,6 +320,9 @@ func (s *Store) brokenClaim(ctx context.Context, file string) bool {
 	if !isOID(oid) {
 		return !strings.HasPrefix(string(text), "ref:")
 	}
+	if o, err := s.objects.one(ctx, string(oid)); err == nil && o.Kind != "" {
+		return false
+	}
 	_, err = s.Git(ctx, "cat-file", "-p", string(oid))
 	return exitCode(err) > 0
 }

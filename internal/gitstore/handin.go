@@ -157,9 +157,18 @@ func (s *Store) Finish(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// Turn ends a worker's work on a task: it hands in what was recorded, and goes on from what the remote has. It joins
-// what waits there, with joins surely, else as one of those who hand in. moved reports whether the plan is another one.
-func (s *Store) Turn(ctx context.Context, id plan.ID, joins bool) (moved bool, err error) {
+// Joins says when a worker joins what waits at the remote.
+type Joins int
+
+const (
+	JoinsLeft Joins = iota // what waited when it looked before: it has nothing else to do
+	JoinsOwn               // one of all that handed in does
+	JoinsAll               // at once
+)
+
+// Turn ends a worker's work on a task: it hands in what was recorded, joins what waits, and goes on from what the remote
+// has. moved reports whether the plan is another one.
+func (s *Store) Turn(ctx context.Context, id plan.ID, joins Joins) (moved bool, err error) {
 	s.share.pushing.Lock()
 	defer s.share.pushing.Unlock()
 	if s.pushNow(); s.unsaid() {
@@ -172,8 +181,11 @@ func (s *Store) Turn(ctx context.Context, id plan.ID, joins bool) (moved bool, e
 	}
 	waiting, err2 := s.handedIn(ctx, remote, id)
 	if err = errors.Join(err, err2); err == nil {
-		if len(waiting) > 0 && (joins || rand.IntN(len(waiting)) == 0) {
-			_, err = s.level(ctx, remote, id)
+		left := slices.ContainsFunc(waiting, func(w refChange) bool { return slices.Contains(s.share.waiting, w) })
+		own := joins == JoinsOwn && len(waiting) > 0 && rand.IntN(len(waiting)) == 0
+		s.share.waiting = waiting
+		if left && joins == JoinsLeft || own || joins == JoinsAll {
+			_, err = s.level(ctx, remote, id, joins == JoinsAll)
 		} else {
 			err = s.goOn(ctx, remote, id)
 		}
@@ -186,7 +198,7 @@ func (s *Store) Turn(ctx context.Context, id plan.ID, joins bool) (moved bool, e
 func (s *Store) isBehind(ctx context.Context, remote string, id plan.ID) bool {
 	theirs, err := s.commit(ctx, fetchedRefs+remote+"/"+string(id))
 	own, err2 := s.commit(ctx, RefName(id))
-	if err = errors.Join(err, err2); err == nil && s.stepsTo(ctx, theirs.oid, own.oid) > 0 {
+	if err = errors.Join(err, err2); err == nil && s.StepsTo(ctx, theirs.oid, own.oid) > 0 {
 		return true
 	}
 	behind, err2 := s.IsAncestor(ctx, own.oid, theirs.oid)

@@ -49,7 +49,9 @@ func (s *Store) promisors(ctx context.Context) []string {
 }
 
 // Partial reports whether this clone has left objects with a remote.
-func (s *Store) Partial(ctx context.Context) bool { return len(s.promisors(ctx)) > 0 }
+func (s *Store) Partial(ctx context.Context) bool {
+	return s.Works == "" && len(s.promisors(ctx)) > 0 // a worker's has all documents
+}
 
 // readSetting reads one setting.
 func (p *partial) readSetting(key, value string) {

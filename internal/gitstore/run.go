@@ -158,7 +158,7 @@ func (s *Store) configuration(ctx context.Context) ([][2]string, error) {
 	s.mu.Lock()
 	all, read := s.config, s.configRead
 	s.mu.Unlock()
-	if since := time.Since(read); since >= 0 && since < time.Second {
+	if since := time.Since(read); since >= 0 && (since < time.Second || s.Works != "") {
 		return all, nil
 	}
 	read = time.Now()

@@ -39,6 +39,7 @@ type shares struct {
 	pushing  sync.Mutex          // held while events are pushed, so that Close waits for it
 	claiming sync.Mutex          // held by a worker while a claim here differs from that of the remote
 	failed   error               // why a worker has not handed in yet
+	waiting  []refChange         // what a worker saw waiting when it had nothing to do
 	kept     map[string]plan.OID // claims of a worker that its remote does not know yet; under mu
 	refused  sync.Map            // commits in the place of a claim that are not taken: whether the claim may be
 	fetched  atomic.Int64        // when plans were fetched, in Unix time
@@ -107,7 +108,7 @@ func (s *Store) Beside(ctx context.Context, remote string, id plan.ID, own, thei
 	if theirs == own {
 		return sh, nil
 	}
-	if sh.Ahead, sh.Behind = s.stepsTo(ctx, own, theirs), s.stepsTo(ctx, theirs, own); sh.Ahead+sh.Behind > 0 {
+	if sh.Ahead, sh.Behind = s.StepsTo(ctx, own, theirs), s.StepsTo(ctx, theirs, own); sh.Ahead+sh.Behind > 0 {
 		return sh, nil
 	}
 	out, err := s.Git(ctx, "rev-list", "--left-right", "--count", string(own)+"..."+string(theirs), "--not",
@@ -118,8 +119,8 @@ func (s *Store) Beside(ctx context.Context, remote string, id plan.ID, own, thei
 	return sh, err
 }
 
-// stepsTo is how many events lead from one tip to the other, 0 if only a git can tell: starting one takes longer.
-func (s *Store) stepsTo(ctx context.Context, tip, old plan.OID) int {
+// StepsTo is how many events lead from one tip to the other, 0 if only a git can tell: starting one takes longer.
+func (s *Store) StepsTo(ctx context.Context, tip, old plan.OID) int {
 	const few = 20
 	for n := range few {
 		if tip == old {
@@ -267,7 +268,11 @@ func (s *Store) push(ctx context.Context, remote string, args ...string) (refuse
 
 // FetchPlans fetches a remote's plans and policy to their remote-tracking refs, unless it was done just now.
 func (s *Store) FetchPlans(ctx context.Context, remote string) error {
-	if time.Now().Unix()-s.share.fetched.Load() < newsTime || s.Works != "" && s.unsaid() {
+	news := int64(newsTime)
+	if s.Works != "" {
+		news = 2 // others are about to claim the same tasks
+	}
+	if time.Now().Unix()-s.share.fetched.Load() < news || s.Works != "" && s.unsaid() {
 		return s.mayAsk(ctx, remote)
 	}
 	fetch := func() error { return s.fetch(ctx, remote, "--no-prune", "+"+planRefs+"*:"+fetchedRefs+remote+"/*") }
@@ -439,7 +444,7 @@ func (s *Store) Share(ctx context.Context, remote string, id plan.ID) error {
 	if err := s.pushPolicy(ctx, remote); err != nil {
 		return err
 	}
-	return s.sayJoined(s.level(ctx, remote, id))
+	return s.sayJoined(s.level(ctx, remote, id, true))
 }
 
 // pushPolicy pushes the policy, if there is one.
@@ -469,7 +474,7 @@ func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, er
 		if err == nil && !slices.ContainsFunc(there, is) { // somebody deleted it
 			_, err = s.Git(ctx, "update-ref", "-d", fetchedRefs+remote+"/"+string(id))
 		}
-		joined, err := s.level(ctx, remote, id)
+		joined, err := s.level(ctx, remote, id, true)
 		joined.Failed = err
 		done[id] = joined
 	}
@@ -477,8 +482,8 @@ func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, er
 }
 
 // level joins a plan with what its remote has of it, and with what was handed in there, and pushes it. Where others do
-// the same at this moment, it does that again.
-func (s *Store) level(ctx context.Context, remote string, id plan.ID) (all Joined, err error) {
+// the same at this moment, it tries again if asked to: one of them does it.
+func (s *Store) level(ctx context.Context, remote string, id plan.ID, again bool) (all Joined, err error) {
 	for try, last, refused := 1, "", ""; ; try++ {
 		done, ended := Joined{}, []refChange(nil)
 		if err = s.FetchPlans(ctx, remote); err == nil && s.Works != "" {
@@ -509,6 +514,9 @@ func (s *Store) level(ctx context.Context, remote string, id plan.ID) (all Joine
 				_ = s.leases.update(refChange{ref: end.ref, old: end.old})
 			}
 			return all, nil
+		}
+		if !again {
+			return all, s.goOn(ctx, remote, id)
 		}
 		if err := Pause(ctx, time.Duration(rand.IntN(try*100))*time.Millisecond); err != nil {
 			return all, err
@@ -604,7 +612,7 @@ func (s *Store) shareClaim(ctx context.Context, change refChange) error {
 		case there != "":
 			held, _, err := s.claim(ctx, plan.ID(id), plan.TaskID(task))
 			if err == nil && held.HandedIn && s.Works == "" {
-				err = s.sayJoined(s.level(ctx, remote, plan.ID(id)))
+				err = s.sayJoined(s.level(ctx, remote, plan.ID(id), true))
 			}
 			return errors.Join(err, &ClaimedError{held.Claim})
 		}
