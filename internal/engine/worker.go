@@ -70,7 +70,7 @@ func (r *run) idle(ctx context.Context, s *plan.State) (over bool, err error) {
 	case did:
 		joins = gitstore.JoinsOwn
 	}
-	moved, err := r.Store.Turn(ctx, r.id, joins)
+	moved, waits, err := r.Store.Turn(ctx, r.id, joins)
 	if err != nil {
 		if err = r.bearLoss(err); err == nil {
 			err = gitstore.Pause(ctx, lostPause)
@@ -89,7 +89,7 @@ func (r *run) idle(ctx context.Context, s *plan.State) (over bool, err error) {
 	case w.Idle > 0:
 		return waited >= w.Idle, nil
 	}
-	return !r.othersWork(), nil
+	return !waits && !r.othersWork(), nil
 }
 
 // missed gives up a task that somebody else has. The more often that happens, the longer a worker rests: others look for

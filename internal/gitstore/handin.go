@@ -167,12 +167,12 @@ const (
 )
 
 // Turn ends a worker's work on a task: it hands in what was recorded, joins what waits, and goes on from what the remote
-// has. moved reports whether the plan is another one.
-func (s *Store) Turn(ctx context.Context, id plan.ID, joins Joins) (moved bool, err error) {
+// has. moved reports whether the plan is another one, waits whether something waited.
+func (s *Store) Turn(ctx context.Context, id plan.ID, joins Joins) (moved, waits bool, err error) {
 	s.share.pushing.Lock()
 	defer s.share.pushing.Unlock()
 	if s.pushNow(); s.unsaid() {
-		return false, s.share.failed
+		return false, true, s.share.failed
 	}
 	before, err := s.Tip(ctx, id)
 	remote, _ := s.SharedWith(ctx, id)
@@ -181,17 +181,17 @@ func (s *Store) Turn(ctx context.Context, id plan.ID, joins Joins) (moved bool, 
 	}
 	waiting, err2 := s.handedIn(ctx, remote, id)
 	if err = errors.Join(err, err2); err == nil {
-		left := slices.ContainsFunc(waiting, func(w refChange) bool { return slices.Contains(s.share.waiting, w) })
+		old := slices.ContainsFunc(waiting, func(w refChange) bool { return slices.Contains(s.share.waiting, w) })
 		own := joins == JoinsOwn && len(waiting) > 0 && rand.IntN(len(waiting)) == 0
 		s.share.waiting = waiting
-		if left && joins == JoinsLeft || own || joins == JoinsAll {
+		if old && joins == JoinsLeft || own || joins == JoinsAll {
 			_, err = s.level(ctx, remote, id, joins == JoinsAll)
 		} else {
 			err = s.goOn(ctx, remote, id)
 		}
 	}
 	after, err2 := s.Tip(ctx, id)
-	return before != after, errors.Join(err, err2)
+	return before != after, len(waiting) > 0, errors.Join(err, err2)
 }
 
 // isBehind reports whether the remote has all that is here of a plan.
