@@ -83,7 +83,8 @@ func (e *env) workIn(c *cli.Context, store *gitstore.Store, trusted []byte) erro
 		return err
 	}
 	dir := filepath.Join(store.CommonDir(), "wf")
-	if err := errors.Join(os.MkdirAll(dir, 0o777), os.WriteFile(filepath.Join(dir, "trust"), trusted, 0o666)); err != nil {
+	err = errors.Join(os.MkdirAll(dir, 0o777), os.WriteFile(filepath.Join(dir, "trust"), trusted, 0o666))
+	if err != nil {
 		return err
 	}
 	eng, err := e.engine(c, store)

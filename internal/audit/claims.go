@@ -64,8 +64,8 @@ func (s *surroundings) claimsOf(id plan.ID, refs []ref) error {
 	return nil
 }
 
-// CheckClaim returns why what a claim's ref holds, or is to hold, is neither a claim nor what was handed in under one, ""
-// if it is one of them.
+// CheckClaim returns why what a claim's ref holds, or is to hold, is neither a claim nor what was handed in under one,
+// "" if it is one of them.
 func CheckClaim(ctx context.Context, store *gitstore.Store, ref string, oid plan.OID) (why string, err error) {
 	why, id, err := store.CheckClaim(ctx, ref, oid)
 	if id == "" || err != nil {

@@ -92,8 +92,8 @@ func (r *run) idle(ctx context.Context, s *plan.State) (over bool, err error) {
 	return !waits && !r.othersWork(), nil
 }
 
-// missed gives up a task that somebody else has. The more often that happens, the longer a worker rests: others look for
-// the same few tasks.
+// missed gives up a task that somebody else has. The more often that happens, the longer a worker rests: others look
+// for the same few tasks.
 func (w *Works) missed(ctx context.Context) {
 	if !w.begun {
 		w.only = ""
@@ -137,6 +137,6 @@ func (e *Engine) wants(t *plan.Task) (labels []string) {
 // waitForLabels is the wait for a machine that has what a task wants; ok is false if this one has.
 func (e *Engine) waitForLabels(t *plan.Task) (w Wait, ok bool) {
 	labels := plain.Line(strings.Join(e.wants(t), ","))
-	return Wait{Text: fmt.Sprintf("wants a machine with the labels %s (git config wf.labels says what this one has)", labels),
-		Command: "git wf worker --remote URL --labels " + shell.Word(labels)}, labels != ""
+	text := fmt.Sprintf("wants a machine with the labels %s (git config wf.labels says what this one has)", labels)
+	return Wait{Text: text, Command: "git wf worker --remote URL --labels " + shell.Word(labels)}, labels != ""
 }

@@ -53,8 +53,8 @@ func (s *Store) Claims(ctx context.Context, id plan.ID) (plan.Claims, error) {
 	return claims, err
 }
 
-// parseClaim reads a claim's blob, or what was handed in on its ref. An unreadable claim counts as long expired: it must
-// not lock a task for ever.
+// parseClaim reads a claim's blob, or what was handed in on its ref. An unreadable claim counts as long expired: it
+// must not lock a task for ever.
 func (s *Store) parseClaim(task plan.TaskID, o object) heldClaim {
 	h := heldClaim{oid: o.OID}
 	if o.Kind == "commit" {

@@ -14,9 +14,9 @@ import (
 	"gitwf/internal/plan"
 )
 
-// A worker hands in what it has recorded by moving the ref of the claim under which it did, from the claim to its newest
-// event: nobody else moves that ref, so any number of workers hand in at once. Whoever comes next joins what waits into
-// the plan, in one push that also deletes those refs.
+// A worker hands in what it has recorded by moving the ref of the claim under which it did, from the claim to its
+// newest event: nobody else moves that ref, so any number of workers hand in at once. Whoever comes next joins what
+// waits into the plan, in one push that also deletes those refs.
 
 // fetchForWork fetches what a worker needs of its plan. The claims here become those of the remote.
 func (s *Store) fetchForWork(ctx context.Context, remote string) error {
@@ -88,8 +88,8 @@ func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []r
 	if err == nil && len(ended) > 0 {
 		refused, err = s.push(ctx, remote, append(leases, args...)...)
 	}
-	// Without a claim it is for the plan's ref. Refused, a claim was taken over, or a push that seemed to fail did reach
-	// the remote.
+	// Without a claim it is for the plan's ref. Refused, a claim was taken over, or a push that seemed to fail did
+	// reach the remote.
 	if err == nil && (refused != "" || len(ended) == 0) {
 		err = s.sayJoined(s.pushPlan(ctx, remote, id, ended...))
 	}
@@ -166,8 +166,8 @@ const (
 	JoinsAll               // at once
 )
 
-// Turn ends a worker's work on a task: it hands in what was recorded, joins what waits, and goes on from what the remote
-// has. moved reports whether the plan is another one, waits whether something waited.
+// Turn ends a worker's work on a task: it hands in what was recorded, joins what waits, and goes on from what the
+// remote has. moved reports whether the plan is another one, waits whether something waited.
 func (s *Store) Turn(ctx context.Context, id plan.ID, joins Joins) (moved, waits bool, err error) {
 	s.share.pushing.Lock()
 	defer s.share.pushing.Unlock()
@@ -245,10 +245,15 @@ const largestBlob = "blob:limit=64k"
 
 // CloneToWork makes the clone of a worker, which has nothing of the remote yet.
 func CloneToWork(ctx context.Context, dir, url string) error {
-	for _, args := range [][]string{
+	steps := [][]string{
 		{"init", "--quiet", "--bare"}, {"remote", "add", "origin", url}, {"config", "remote.origin.promisor", "true"},
 		{"config", "remote.origin.partialclonefilter", largestBlob}, {"config", "gc.auto", "0"},
-	} {
+	}
+	if _, err := runGit(ctx, Invocation{Dir: dir, Args: []string{"var", "GIT_COMMITTER_IDENT"}}); exitCode(err) > 0 {
+		steps = append(steps, []string{"config", "user.name", "a worker"},
+			[]string{"config", "user.email", "worker@invalid"})
+	}
+	for _, args := range steps {
 		if _, err := runGit(ctx, Invocation{Dir: dir, Args: args}); err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ const (
 	deadTime    = 60                     // seconds for which a dead one is not asked again
 	newsTime    = 5                      // seconds for which what was fetched is taken for news
 	pushDelay   = 500 * time.Millisecond // in which events are collected for one push
-	handInDelay = 2 * time.Second        // the same for what a worker hands in, which mostly is a version with its review
+	handInDelay = 2 * time.Second        // the same for a worker, which mostly hands in a version with its review
 )
 
 // shares is what a Store has to do for shared plans.
@@ -384,7 +384,8 @@ func (s *Store) dropEnded(ctx context.Context, id plan.ID) {
 	}
 	snap, err := s.Snapshot(ctx, id)
 	for task, c := range claims {
-		ended := err == nil && !c.HandedIn && c.PID != os.Getpid() && c.Number <= snap.State().ClaimsEnded(task) // checks count, too
+		ended := err == nil && !c.HandedIn && c.PID != os.Getpid() &&
+			c.Number <= snap.State().ClaimsEnded(task) // checks count, too
 		if ended && !c.Vacant() {
 			if held, ref, err := s.ownClaim(ctx, id, c); err == nil {
 				_ = s.moveClaim(ctx, s.NewBatch(), refChange{ref: ref, old: held.oid}, task)
