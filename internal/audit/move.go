@@ -148,8 +148,8 @@ func Sound(ctx context.Context, store *gitstore.Store, id plan.ID, tip plan.OID)
 // that it is the tip itself.
 func soundUpTo(ctx context.Context, store *gitstore.Store, tip plan.OID, audited []plan.OID) (from plan.OID, whole bool,
 	err error) {
-	if len(audited) == 0 {
-		return "", false, nil
+	if tree, err := store.TreeOf(ctx, tip); err != nil || tree == "" || len(audited) == 0 {
+		return "", false, ctx.Err() // Move says what is wrong
 	}
 	args := []string{"rev-list", "--first-parent", "--boundary", string(tip)}
 	for _, k := range audited {
