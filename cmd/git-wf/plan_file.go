@@ -176,8 +176,7 @@ func (e *env) readInput(name string, most int64) ([]byte, error) {
 
 // reasonOf is the reason without the file's name, which the message has.
 func reasonOf(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
 	}
 	return err

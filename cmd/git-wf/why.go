@@ -25,8 +25,7 @@ func (e *env) why(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	origins, err := engine.Why(c.Context, store, policy, c.String("at"), file, line)
-	var failed *gitstore.GitError
-	if errors.As(err, &failed) {
+	if _, ok := errors.AsType[*gitstore.GitError](err); ok {
 		return fault.Usage("git ls-files", "%w", err)
 	}
 	if err != nil {

@@ -190,8 +190,7 @@ func (r *Result) fail(err error) {
 	} else {
 		r.Skipped = []string{err.Error()}
 	}
-	var e *backend.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*backend.Error](err); ok {
 		if e.Reason == backend.Unavailable || e.Reason == backend.Transient {
 			r.Down = &Outage{Lasting: e.Reason == backend.Unavailable, After: e.RetryAfter}
 		}

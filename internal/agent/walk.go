@@ -104,8 +104,7 @@ func (w *walker) entry(name string, e fs.DirEntry, depth int) error {
 }
 
 func unreadable(name string, err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err // the error has the path already, and the temporary directory's name helps nobody
 	}
 	return &CollectError{Path: name, Rule: RuleUnreadable, Want: "something that can be read", Got: err.Error()}

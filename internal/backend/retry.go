@@ -51,8 +51,7 @@ func (e *Error) Error() string {
 
 // ReasonOf is the reason of an *Error, and "" for any other error.
 func ReasonOf(err error) Reason {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Reason
 	}
 	return ""

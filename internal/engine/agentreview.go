@@ -204,8 +204,7 @@ func (e *Engine) askFeasibility(ctx context.Context, snap *gitstore.Snapshot, t 
 			}
 			return data, nil
 		})
-	var tooLong *prompt.BudgetError
-	if errors.As(err, &tooLong) {
+	if _, ok := errors.AsType[*prompt.BudgetError](err); ok {
 		res.Message = err.Error()
 	}
 	if err != nil && res.Message == "" {

@@ -109,8 +109,7 @@ func (e *Engine) answerFor(ctx context.Context, id plan.ID, q openQuestion) erro
 		ev := plan.AnswerQuestion{Task: q.TaskID, Number: q.n, Question: q.Question, Answer: a}
 		ev.Author = AgentActor(a.By)
 		err = e.record(ctx, id, q.TaskID, ev, h, nil, what)
-		var late *plan.RefusedError
-		if errors.As(err, &late) {
+		if _, ok := errors.AsType[*plan.RefusedError](err); ok {
 			return nil // a person was faster
 		}
 		return err

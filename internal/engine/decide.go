@@ -27,8 +27,7 @@ func (e *Engine) decisionOf(ctx context.Context, snap *gitstore.Snapshot, made p
 func (e *Engine) amends(s *plan.State, made plan.Artifact) func([]byte) plan.Findings {
 	return func(text []byte) plan.Findings {
 		broken := func(err error) plan.Findings {
-			var fs plan.Findings
-			if errors.As(err, &fs) {
+			if fs, ok := errors.AsType[plan.Findings](err); ok {
 				return fs
 			}
 			return plan.Findings{{Message: err.Error(), Expected: "a plan that can replace this one"}}
@@ -112,8 +111,7 @@ func (e *Engine) applyDecision(ctx context.Context, id plan.ID, t *plan.TaskStat
 			ev.Planner = e.planner(plan.AgentManual) // who decided makes it
 		}
 		err = e.record(ctx, id, t.TaskID, ev, h, batch, what)
-		var refused *plan.RefusedError
-		if errors.As(err, &refused) {
+		if _, ok := errors.AsType[*plan.RefusedError](err); ok {
 			return nil // what it decides has changed meanwhile: the next look finds it overtaken
 		}
 		return err

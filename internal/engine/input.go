@@ -94,8 +94,7 @@ func badInput(file, format string, args ...any) error {
 
 // hinted adds the command that hands in what is right, if what was handed in is the problem.
 func hinted(err error, command string) error {
-	var wrong *fault.Error
-	if errors.As(err, &wrong) && wrong.Code == fault.ExitUsage {
+	if wrong, ok := errors.AsType[*fault.Error](err); ok && wrong.Code == fault.ExitUsage {
 		return fault.Usage(command, "%w", wrong.Err)
 	}
 	return err

@@ -64,8 +64,7 @@ func (e *Engine) applyVerdicts(ctx context.Context, id plan.ID, t *plan.TaskStat
 				return reviews, asks, nil
 			}}
 		err := e.record(ctx, id, t.TaskID, ev, h, nil, what)
-		var refused *plan.RefusedError
-		if errors.As(err, &refused) {
+		if _, ok := errors.AsType[*plan.RefusedError](err); ok {
 			snap, readErr := e.Store.Snapshot(ctx, id)
 			if readErr == nil && len(snap.State().Together(t.TaskID)) == 0 {
 				return nil // somebody else was faster, or what is judged has changed: look again

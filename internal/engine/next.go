@@ -288,8 +288,7 @@ func (e *Engine) ReleaseClaim(ctx context.Context, id plan.ID, task plan.TaskID,
 }
 
 func (e *Engine) orNotHeld(err error, task plan.TaskID, number int) error {
-	var claimed *gitstore.ClaimedError
-	if errors.As(err, &claimed) {
+	if claimed, ok := errors.AsType[*gitstore.ClaimedError](err); ok {
 		return e.notHeld(task, number, claimed.Held)
 	}
 	return err

@@ -50,8 +50,7 @@ func (e *Engine) Submit(ctx context.Context, id plan.ID, sub Submission) (*gitst
 		return done, err
 	}
 	h.stop() // a refused submission can be mended and handed in again, under the same claim
-	var claimed *gitstore.ClaimedError
-	if errors.As(err, &claimed) {
+	if claimed, ok := errors.AsType[*gitstore.ClaimedError](err); ok {
 		return nil, e.notHeld(sub.Task, sub.Claim, claimed.Held)
 	}
 	return nil, err
@@ -63,8 +62,7 @@ func (e *Engine) holdFor(ctx context.Context, id plan.ID, sub Submission) (*hold
 		return e.adopt(ctx, id, sub.Task, sub.Claim)
 	}
 	h, err := e.claim(ctx, id, plan.Claim{Task: sub.Task, Agent: sub.Person.Name})
-	var claimed *gitstore.ClaimedError
-	if errors.As(err, &claimed) {
+	if claimed, ok := errors.AsType[*gitstore.ClaimedError](err); ok {
 		refused := &plan.RefusedError{Task: sub.Task, Reason: "somebody is working on it: " + ownerOf(claimed.Held),
 			Hint: "git wf status"}
 		if claimed.Held.PID <= 0 {

@@ -91,8 +91,7 @@ func parseType(data []byte) (plandoc.Type, error) {
 // their places in the file, or if there is no such type. It may be called more than once.
 func (e *Engine) BeginType(d Draft) error {
 	err := e.beginType(d.Plan)
-	var fs plan.Findings
-	if errors.As(err, &fs) {
+	if fs, ok := errors.AsType[plan.Findings](err); ok {
 		return plandoc.Locate(d.Name, d.Data, fs)
 	}
 	return err
@@ -120,8 +119,7 @@ func (e *Engine) typeFindings(p *plan.Plan) (plan.Findings, error) {
 		return nil, nil
 	}
 	y, err := e.PlanType(p.PlanType)
-	var unknown *fault.Error
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*fault.Error](err); ok {
 		return plan.Findings{{Code: "unknown-plan-type", Path: "plan_type", Message: unknown.Error(),
 			Expected: "a type that is known here", Found: p.PlanType}}, nil
 	}

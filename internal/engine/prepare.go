@@ -45,8 +45,7 @@ func (e *Engine) takeSteps(ctx context.Context, h *hold, w *workDir) (ready bool
 		return false, e.unprepared(ctx, h, out)
 	}
 	err = e.tellSteps(ctx, w, out)
-	var tooLong *prompt.BudgetError
-	if errors.As(err, &tooLong) {
+	if _, ok := errors.AsType[*prompt.BudgetError](err); ok {
 		return false, e.failWith(ctx, h, err)
 	}
 	return err == nil, err

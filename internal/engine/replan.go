@@ -168,8 +168,7 @@ func (e *Engine) approveOwn(ctx context.Context, id plan.ID, task plan.TaskID, p
 	defer r.End()
 	_, _, err = r.Record(ctx, check.Opinion{Reviewer: person.Name, Verdict: plan.Approved,
 		Message: "Handed in by its reviewer."}, person)
-	var refused *plan.RefusedError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*plan.RefusedError](err); ok {
 		return nil
 	}
 	return err

@@ -141,8 +141,7 @@ func (r *reader) jsonText(name, text string, line int) (value any, ok bool) {
 			r.find(m.code, name, f.Line, m.text, "", "")
 		}
 	}}.Parse(text)
-	var f *document.Fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*document.Fault](err); ok {
 		r.findings = r.findings[:min(before, len(r.findings))] // of a document that counts for nothing
 		r.find("syntax", name, f.Line, "is no JSON: "+f.Text(), "JSON as RFC 8259 has it", "")
 		return nil, false

@@ -279,8 +279,7 @@ func (r *reader) ownPlan(f Found) (*source, *plan.Plan) {
 	}
 	p, err := plandoc.Parse(f.Path, Inner([]byte(text)))
 	if err != nil {
-		var fs plan.Findings
-		if errors.As(err, &fs) {
+		if fs, ok := errors.AsType[plan.Findings](err); ok {
 			r.findings = append(r.findings, fs...)
 		} else {
 			r.find("bad-plan", f.Path, 1, plain.Line(err.Error()), "", "")

@@ -97,8 +97,7 @@ func (r *reader) bytes(name string) ([]byte, error) {
 
 // reason returns the error without the file's name, which the finding has.
 func reason(err error) string {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err
 	}
 	return plain.Line(err.Error())

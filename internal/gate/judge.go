@@ -150,8 +150,7 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 	}
 	for _, dir := range dirs {
 		entries, err := g.list(ctx, t.top, dir)
-		var malformed *flawError
-		if errors.As(err, &malformed) {
+		if malformed, ok := errors.AsType[*flawError](err); ok {
 			g.malformed(t, malformed.flaws, r)
 			continue
 		}

@@ -71,8 +71,7 @@ func (g *Gate) remake(ctx context.Context, id plan.ID, m export.Manifest, data [
 		return nil, err
 	}
 	b, err := g.shelf.Build(ctx, evidence, m.Options)
-	var unproven *export.UnprovenError
-	if errors.As(err, &unproven) {
+	if unproven, ok := errors.AsType[*export.UnprovenError](err); ok {
 		return nil, g.claimRefused(ctx, id, m.PlanCommit, unproven.Approvals[0])
 	}
 	if gitstore.IsAbsent(err) {
@@ -194,8 +193,7 @@ func (g *Gate) legal(ctx context.Context, id plan.ID, tip plan.OID) error {
 		return nil
 	}
 	err := audit.Sound(ctx, g.store, id, tip)
-	var unsound *audit.UnsoundError
-	if errors.As(err, &unsound) {
+	if unsound, ok := errors.AsType[*audit.UnsoundError](err); ok {
 		_, hint := unsound.Exit()
 		return &refusal{code: "illegal-plan", message: unsound.Error(), hint: hint}
 	}

@@ -58,11 +58,10 @@ func (s *Store) Advance(ctx context.Context, branch string, from, to plan.OID) e
 // inTheWay is the error of a branch that did not move: git's own words name the file, the lock or the hook.
 func inTheWay(branch string, err error) error {
 	var g *GitError
-	var locked *LockedError
 	if !errors.As(err, &g) {
 		return err
 	}
-	if errors.As(err, &locked) {
+	if _, ok := errors.AsType[*LockedError](err); ok {
 		return fmt.Errorf("%s did not move: %w", branch, err)
 	}
 	text := strings.TrimPrefix(err.Error(), "git "+subcommand(g.Args)+": ") // with what became of the files

@@ -193,8 +193,7 @@ func (r *reader) eachBuffered(ctx context.Context, names []string, fn func(int, 
 	own := reader{}
 	err := r.s.Follow(ctx, lines(names), func(out *bufio.Reader) error { return own.answers(out, len(names), fn) },
 		append(batchArgs, "--buffer")...)
-	var refused *callbackError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*callbackError](err); ok {
 		return refused.err
 	}
 	return err

@@ -97,8 +97,7 @@ func runGitSaying(ctx context.Context, in Invocation) (out []byte, said string, 
 		return nil, "", ctx.Err()
 	}
 	code := -1
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		code = exit.ExitCode()
 	}
 	return stdout.Bytes(), stderr.String(), &GitError{Args: in.Args, Stderr: stderr.String(), ExitCode: code, Err: err}
@@ -106,8 +105,7 @@ func runGitSaying(ctx context.Context, in Invocation) (out []byte, said string, 
 
 // exitCode is git's exit code, or -1 if err is no *GitError.
 func exitCode(err error) int {
-	var g *GitError
-	if errors.As(err, &g) {
+	if g, ok := errors.AsType[*GitError](err); ok {
 		return g.ExitCode
 	}
 	return -1

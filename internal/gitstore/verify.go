@@ -105,8 +105,7 @@ func (s *Store) scan(ctx context.Context, names []string, fn func(i int, v scann
 		if err == nil {
 			return nil
 		}
-		var refused *callbackError
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*callbackError](err); ok {
 			return refused.err
 		}
 		if ctx.Err() != nil {

@@ -270,8 +270,7 @@ func (r *markdownReader) yaml(lines []outline.Line) (*document.Node, error) {
 		b.WriteString(l.Text + "\n")
 	}
 	root, err := document.ParseYAML([]byte(b.String()), limits)
-	var f *document.Fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*document.Fault](err); ok {
 		moved := *f
 		moved.Line += lines[0].No - 1
 		err = &moved

@@ -82,8 +82,7 @@ func readFile(root *os.Root, name string, out *bytes.Buffer) error {
 
 // reason is what is wrong with a file, without the file's name.
 func reason(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err
 	}
 	return err

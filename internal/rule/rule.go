@@ -71,8 +71,7 @@ func Parse(name string, data []byte, set map[string]any) (Rule, error) {
 		head = "{}"
 	}
 	n, err := document.ParseYAML([]byte(head), document.Limits{Depth: 3, Values: 100, Fields: 20})
-	var wrong *document.Fault
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*document.Fault](err); ok {
 		return Rule{}, fmt.Errorf("%s:%d: %s", name, wrong.Line+1, wrong.Text())
 	}
 	fields, ok := n.Value(document.Exact).(map[string]any)
