@@ -32,7 +32,6 @@ func importFlags() []cli.Flag {
 		boolFlag("partial", "take what can be read of a plan that is broken, or of your own one that is incomplete"),
 		textFlag("session", "of several sessions, tags or changes, the one called `NAME`", ""),
 		boolFlag("list,l", "only list the plans that there are to read"),
-		textFlag("output,o", "write the plan into `FILE` instead, in YAML; - for standard output", ""),
 		boolFlag("open-only", "leave out what is done there"),
 		textFlag("check", "have every change pass `COMMAND`", "what the repository's manifests say"),
 		boolFlag("no-check", "have changes pass no command"),
@@ -56,10 +55,6 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 		if c.IsSet(name) {
 			return usage("--%s does not go with a plan that is imported", name)
 		}
-	}
-	switch {
-	case e.json && c.String("output") == "-":
-		return usage("--json and --output - both write to standard output")
 	}
 	src, err := e.openSource(file, data)
 	if err != nil {
@@ -89,13 +84,13 @@ func (e *env) importPlan(c *cli.Context, file string, data []byte) error {
 		switch {
 		case err != nil:
 			return err
-		case c.IsSet("output") || c.Bool("dry-run"):
+		case c.Bool("dry-run"):
 			return e.importDraft(c, i, data)
 		}
 		return e.recordImport(c, store, i, data)
 	}
 	err = e.withStore(c.Context, read)
-	if errors.Is(err, gitstore.ErrNoRepository) && (c.IsSet("output") || c.Bool("dry-run")) {
+	if errors.Is(err, gitstore.ErrNoRepository) && c.Bool("dry-run") {
 		return read(nil)
 	}
 	return err
@@ -309,7 +304,6 @@ type importReport struct {
 	Gaps      plan.Findings         `json:"gaps"` // nothing is missing any more; kept for programs that look
 	Whole     json.RawMessage       `json:"plan,omitempty"`
 	Untrusted []plandoc.CommandLine `json:"untrusted"`
-	Output    string                `json:"output,omitempty"`
 	PlanID    plan.ID               `json:"plan_id,omitempty"`
 	Version   string                `json:"version,omitempty"`
 	Verdict   plan.Verdict          `json:"verdict,omitempty"`
@@ -337,28 +331,14 @@ func (p printer) printImport(c *cli.Context, i *exchange.Imported, r importRepor
 	return nil
 }
 
-// importDraft writes the plan into a file, or only shows it.
+// importDraft shows the plan.
 func (e *env) importDraft(c *cli.Context, i *exchange.Imported, draft []byte) error {
-	name := c.String("output")
-	switch {
-	case name == "-":
-		_, err := e.stdout.Write(draft)
-		return err
-	case name != "":
-		if err := e.writeNew(name, draft); err != nil {
-			return err
-		}
-	}
 	p, err := plandoc.Parse(i.Path, draft)
 	if err != nil {
 		return err
 	}
-	if err := e.printImport(c, i, importReport{Output: name}, plandoc.CommandLines(p)); err != nil || e.json {
+	if err := e.printImport(c, i, importReport{}, plandoc.CommandLines(p)); err != nil || e.json {
 		return err
-	}
-	if name != "" {
-		fmt.Fprintf(e.stdout, "written to %s\nnext: git wf plan -f %s\n", plain.Line(name), plain.Line(name))
-		return nil
 	}
 	p.PlanID = plan.NewID(p.Title, 1)
 	shown := readmodel.Of(plan.Derive(p, plan.Records{}, nil, e.now()), nil)
@@ -372,20 +352,6 @@ func (e *env) importDraft(c *cli.Context, i *exchange.Imported, draft []byte) er
 		return twice
 	})
 	e.showLines(lines, "which would wait for git wf trust")
-	return nil
-}
-
-// writeNew writes a new file.
-func (e *env) writeNew(name string, data []byte) error {
-	err := createFile(e.absolute(name), data)
-	if errors.Is(err, fs.ErrExist) {
-		return fault.Usage("--output with another name; what is written by hand is never overwritten",
-			"%s is there already", plain.Line(name))
-	}
-	if err != nil {
-		return fault.Usage("--output FILE, in a directory that is there",
-			"write %s: %w", plain.Line(name), reasonOf(err))
-	}
 	return nil
 }
 
@@ -455,7 +421,7 @@ func (e *env) tryImported(c *cli.Context, eng *engine.Engine, d engine.Draft) er
 	}
 	if fresh := eng.Untrusted(d.Plan); len(fresh) > 0 {
 		e.showLines(fresh, "not trusted on this machine")
-		return fault.Waiting("git wf plan -f PATH --output plan.yaml, read its lines, then git wf plan -f plan.yaml",
+		return fault.Waiting("read its lines, then git wf plan -f PATH without --partial, once it is mended",
 			"the plan's criteria can't be tried before somebody trusts their command lines; nothing was written")
 	}
 	return e.failsFirst(c, eng, d)
