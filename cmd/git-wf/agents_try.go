@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -30,25 +29,10 @@ type tried struct {
 	DurationMS int64       `json:"duration_ms"`
 	Replies    int         `json:"replies"` // replies that broke the contract included
 	Usage      *plan.Usage `json:"usage,omitempty"`
-	Chain      []chainLink `json:"chain"`
+	Skipped    []string    `json:"skipped,omitempty"` // why others of its chain of fallbacks did not answer
 
 	res agent.Result
 }
-
-// chainLink is an agent of a chain of fallbacks.
-type chainLink struct {
-	Name  string `json:"name"`
-	Kind  string `json:"kind"`
-	State string `json:"state"` // answered, down, not asked
-	Why   string `json:"why,omitempty"`
-}
-
-// The states of a chainLink.
-const (
-	linkAnswered = "answered"
-	linkDown     = "down"
-	linkNotAsked = "not asked"
-)
 
 // testAgent asks an agent for the smallest thing in the contract, and prints the result.
 func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
@@ -65,13 +49,12 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	case err != nil:
 		return err
 	}
-	e.tell("asking %s, as a reviewer is asked, whether two and two are four; for at most %s", chainWords(set, name),
+	e.tell("asking %s, as a reviewer is asked, whether two and two are four; for at most %s", plain.Line(name),
 		tryLimit)
 	t, err := e.tryAgent(c, judge, name)
 	if err != nil {
 		return err
 	}
-	t.Chain = chainOf(set, name, t)
 	if err := e.print("tried", t); err != nil || t.Pass {
 		return err
 	}
@@ -121,37 +104,8 @@ func (e *env) tryAgent(c *cli.Context, judge *agent.Model, name string) (t tried
 	return tried{
 		Agent: res.MadeBy(name), Pass: res.Kind == agent.Artifact, Message: res.Message,
 		DurationMS: res.Duration.Milliseconds(),
-		Replies:    res.Replies, Usage: res.Usage, res: res,
+		Replies:    res.Replies, Usage: res.Usage, Skipped: res.Skipped, res: res,
 	}, nil
-}
-
-// chainWords names an agent with its fallbacks.
-func chainWords(set *agent.Set, name string) string {
-	var words []string
-	for _, n := range set.Chain(name) {
-		a, _ := set.Config(n)
-		words = append(words, plain.Line(fmt.Sprintf("%s (%s)", n, strings.TrimSpace(a.Kind+" "+a.Model))))
-	}
-	return strings.Join(words, ", then ")
-}
-
-// chainOf says of each agent of the chain whether it answered, and why not.
-func chainOf(set *agent.Set, name string, t tried) []chainLink {
-	var links []chainLink
-	for _, n := range set.Chain(name) {
-		a, _ := set.Config(n)
-		l := chainLink{Name: n, Kind: a.Kind, State: linkNotAsked}
-		for _, why := range t.res.Skipped {
-			if rest, ok := strings.CutPrefix(why, n+": "); ok && l.State == linkNotAsked {
-				l.State, l.Why = linkDown, rest
-			}
-		}
-		if t.Replies > 0 && n == t.Agent {
-			l.State = linkAnswered
-		}
-		links = append(links, l)
-	}
-	return links
 }
 
 // Said is what is to be shown of an answer that breaks the contract.
