@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/template"
 
+	"gitwf/internal/each"
 	"gitwf/internal/shell"
 )
 
@@ -63,10 +64,7 @@ func (r renderer) data(s spec) scriptData {
 	if s.judge == judgeIndex {
 		find = Wide
 	}
-	var specs []string
-	for _, pathspec := range find(r.roots) {
-		specs = append(specs, shell.Quote(pathspec))
-	}
+	specs := each.Of(find(r.roots), shell.Quote)
 	what := "this commit touches a protected path"
 	switch s.judge {
 	case judgePush:

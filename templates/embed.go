@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+
+	"gitwf/internal/each"
 )
 
 // FS has the templates under the names that they have in this directory.
@@ -32,9 +34,6 @@ var Routes []byte
 // TypeNames are the types that the program has, as a list for people.
 func TypeNames() string {
 	files, _ := fs.Glob(FS, TypeDir+"/*.yaml") // the pattern is sound
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = strings.TrimSuffix(path.Base(f), ".yaml")
-	}
+	names := each.Of(files, func(f string) string { return strings.TrimSuffix(path.Base(f), ".yaml") })
 	return strings.Join(names, ", ")
 }

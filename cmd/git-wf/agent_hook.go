@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/hooks"
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
@@ -37,10 +38,7 @@ func (ev event) text(names ...string) string {
 				return v
 			}
 		case []any:
-			var words []string
-			for _, w := range v {
-				words = append(words, shell.Word(fmt.Sprint(w)))
-			}
+			words := each.Of(v, func(w any) string { return shell.Word(fmt.Sprint(w)) })
 			return strings.Join(words, " ")
 		}
 	}

@@ -29,7 +29,7 @@ type tried struct {
 	DurationMS int64       `json:"duration_ms"`
 	Replies    int         `json:"replies"` // replies that broke the contract included
 	Usage      *plan.Usage `json:"usage,omitempty"`
-	Skipped    []string    `json:"skipped,omitempty"` // why others of its chain of fallbacks did not answer
+	Skipped    []string    `json:"skipped,omitempty"` // why others of its chain did not
 
 	res agent.Result
 }

@@ -13,6 +13,7 @@ import (
 
 	"gitwf/hooks"
 	"gitwf/internal/caller"
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
@@ -148,10 +149,7 @@ func (e *env) noteShared(ctx context.Context, store *gitstore.Store, g *gate.Gat
 		}
 	}
 	first := r.Shared[0]
-	commits := map[plan.OID]bool{}
-	for _, f := range r.Shared {
-		commits[f.Commit] = true
-	}
+	commits := each.Set(r.Shared, func(f gate.Finding) plan.OID { return f.Commit })
 	where := "a remote-tracking branch"
 	if ref, err := g.SharedIn(ctx, first.Commit); err == nil && first.Commit != "" && ref != "" {
 		where = ref

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/check"
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/exchange"
 	"gitwf/internal/fault"
@@ -199,12 +200,9 @@ func (p printer) chooseSource(c *cli.Context, found []exchange.Found, findings p
 		return exchange.Found{}, p.listSources(c, found, findings)
 	}
 	name := c.String("session")
-	var fit []exchange.Found
-	for _, f := range found {
-		if name == "" || f.Name == name || f.Path == name {
-			fit = append(fit, f)
-		}
-	}
+	fit := each.If(found, func(f exchange.Found) bool {
+		return name == "" || f.Name == name || f.Path == name
+	})
 	switch {
 	case len(fit) == 1:
 		return fit[0], nil

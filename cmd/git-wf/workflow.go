@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/each"
 	"gitwf/internal/expand"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -194,10 +195,7 @@ func (e *env) workflowLint(c *cli.Context, store *gitstore.Store) error {
 	if len(all) == 0 {
 		return nil
 	}
-	lines := make([]string, len(all))
-	for i, f := range all {
-		lines[i] = fmt.Sprintf("%v [%s]", f, f.Code)
-	}
+	lines := each.Of(all, func(f plan.Finding) string { return fmt.Sprintf("%v [%s]", f, f.Code) })
 	return fault.Usage("git wf workflow schema prints the form, docs/workflows.md says what each code means", "%s",
 		strings.Join(lines, "\n"))
 }

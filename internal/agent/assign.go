@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/workflow"
@@ -64,12 +65,7 @@ func ParseAssignment(name string, data []byte) (Assignment, error) {
 
 // Of returns the agent for a task, by the rules whose agent is there (set up); "" if none fits.
 func (a Assignment) Of(t *plan.Task, there func(name string) bool) string {
-	var able []AssignRule
-	for _, r := range a.Rules {
-		if there(r.Agent) {
-			able = append(able, r)
-		}
-	}
+	able := each.If(a.Rules, func(r AssignRule) bool { return there(r.Agent) })
 	first := func(fits func(AssignRule) bool) string {
 		if i := slices.IndexFunc(able, fits); i >= 0 {
 			return able[i].Agent

@@ -110,11 +110,13 @@ var allowed = []struct {
 	{"internal/relpath", []string{"internal/casefold"}},
 	{"internal/plain", nil},
 	{"internal/casefold", nil},
+	{"internal/each", nil},
 	{"internal/md2man/md2man", nil}, // a module that stands in for another; see its comment
 }
 
 // everywhere lists the packages that every other one may import, those that they stand on apart.
-var everywhere = []string{"internal/relpath", "internal/plain", "internal/fault", "internal/shell", "internal/pattern"}
+var everywhere = []string{"internal/relpath", "internal/plain", "internal/fault", "internal/shell", "internal/pattern",
+	"internal/each"}
 
 // only lists the packages outside of the module that are for some packages alone; a prefix that ends in a slash stands
 // for all below it.

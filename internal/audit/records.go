@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -171,10 +172,7 @@ func (a *auditor) documents(entries []gitstore.TreeEntry) []document {
 // withReferred adds, in front of the documents, those that they are checked against.
 func (a *auditor) withReferred(docs []document) []document {
 	a.briefs = map[string]any{}
-	there := make(map[string]bool, len(docs))
-	for _, d := range docs {
-		there[d.path()] = true
-	}
+	there := each.Set(docs, document.path)
 	for _, d := range docs {
 		if d.kind == nil || d.task == "" {
 			continue
@@ -206,10 +204,7 @@ func (a *auditor) withoutTooLarge(docs []document) ([]document, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
-	oids := make([]plan.OID, len(docs))
-	for i, d := range docs {
-		oids[i] = d.oid
-	}
+	oids := each.Of(docs, func(d document) plan.OID { return d.oid })
 	sizes, err := a.store.Sizes(a.ctx, oids)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -122,10 +123,7 @@ func Replaced(ctx context.Context, store *gitstore.Store) ([]string, error) {
 
 // brokenRefs finds files that should be refs but hold none, except those of plans: git skips them.
 func (s *surroundings) brokenRefs() error {
-	known := map[string]bool{}
-	for _, r := range s.all {
-		known[r.name] = true
-	}
+	known := each.Set(s.all, func(r ref) string { return r.name })
 	for _, dir := range []string{planRefs, claimRefs} {
 		root := filepath.Join(s.store.CommonDir(), filepath.FromSlash(dir))
 		_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -291,10 +292,7 @@ func Excuse(results []plan.CriterionResult, rejected []plan.TaskID, approves boo
 func OfPlan(s Subject, candidate *plan.Plan, findings plan.Findings, days plandoc.Days, now time.Time) plan.Review {
 	r := s.about(plan.Review{Reviewer: plan.ReviewerPlan}, now)
 	if len(findings) > 0 {
-		texts := make([]string, len(findings))
-		for i, f := range findings {
-			texts[i] = f.Error()
-		}
+		texts := each.Of(findings, plan.Finding.Error)
 		s.refuse(&r, "The plan breaks hard rules", texts)
 		return r
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitwf/internal/act"
+	"gitwf/internal/each"
 	"gitwf/internal/expand"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -60,11 +61,7 @@ func findings(d export.Decided) []string {
 	if len(fs) == 0 {
 		fs = d.Deciding.Findings(d.Decision)
 	}
-	var said []string
-	for _, f := range fs {
-		said = append(said, f.Code+": "+f.Error())
-	}
-	return said
+	return each.Of(fs, func(f plan.Finding) string { return f.Code + ": " + f.Error() })
 }
 
 // reviewDecision has the built-in review judge the newest version of a deciding task under a claim.

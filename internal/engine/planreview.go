@@ -15,6 +15,7 @@ import (
 
 	"gitwf/internal/check"
 	"gitwf/internal/contract"
+	"gitwf/internal/each"
 	"gitwf/internal/expand"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -288,10 +289,7 @@ func (e *Engine) RedFirst(ctx context.Context, d Draft) (plan.Findings, error) {
 			of[id][c.ID] = known[key]
 		}
 	}
-	lines := make([]plan.Criterion, len(trials))
-	for i, t := range trials {
-		lines[i] = t.criterion
-	}
+	lines := each.Of(trials, func(t *trial) plan.Criterion { return t.criterion })
 	var leave func()
 	if setup.Repo, leave, err = e.cleanRepo(ctx, dir, lines); err != nil {
 		return nil, err

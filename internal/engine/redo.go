@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/check"
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -31,11 +32,7 @@ type Again struct {
 
 // ids are the tasks whose approved versions are set aside.
 func (r Redo) ids() []plan.TaskID {
-	ids := []plan.TaskID{}
-	for _, a := range r.Again {
-		ids = append(ids, a.TaskID)
-	}
-	return ids
+	return each.Of(r.Again, func(a Again) plan.TaskID { return a.TaskID })
 }
 
 // redo finds what is made again with some tasks, in a plan as it is or would be. What was made from them follows by

@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/agent"
 	"gitwf/internal/check"
 	"gitwf/internal/contract"
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -194,11 +195,7 @@ func describeReview(r plan.Review, findings []string) string {
 
 // textsOf are findings as they are shown.
 func textsOf(fs plan.Findings) []string {
-	texts := make([]string, len(fs))
-	for i, f := range fs {
-		texts[i] = f.Error()
-	}
-	return texts
+	return each.Of(fs, plan.Finding.Error)
 }
 
 // checked is the record of what the engine ran on a version and saw.

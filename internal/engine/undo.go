@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -158,10 +159,7 @@ func (u *Undoing) Document() []byte {
 			strings.Join(u.Conflicts, "\n") +
 			fmt.Sprintf("\nThe change: git wf diff --plan %s %s %s", u.Of, u.Task, u.Artifact)
 	}
-	paths := make([]string, len(u.Paths))
-	for i, p := range u.Paths {
-		paths[i] = literal.Replace(p)
-	}
+	paths := each.Of(u.Paths, literal.Replace)
 	slices.Sort(paths)
 	doc := map[string]any{
 		"title": fmt.Sprintf("Undo %s: %s", u.Task, u.title), "top_task": u.what() + ".",

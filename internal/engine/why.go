@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -181,10 +182,7 @@ func (w *tracing) trace(ctx context.Context, c gitstore.SaidCommit, l gitstore.B
 func (w *tracing) yields(ctx context.Context, c gitstore.SaidCommit, file string, versions []suspect) ([]suspect,
 	error) {
 	for range 2 {
-		var files []plan.OID
-		for _, s := range versions {
-			files = append(files, s.files)
-		}
+		files := each.Of(versions, func(s suspect) plan.OID { return s.files })
 		ok, err := w.store.Yields(ctx, files, c.Parent, c.Commit, file)
 		if err != nil {
 			return nil, err

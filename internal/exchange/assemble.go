@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
@@ -126,12 +127,7 @@ func (a *assembler) dropEmpty() {
 
 // name gives every item its id: first to those that wish for one, so that none is taken from them.
 func (a *assembler) name() {
-	var rest []*item
-	for _, it := range a.items {
-		if !a.ids.wanted(it) {
-			rest = append(rest, it)
-		}
-	}
+	rest := each.If(a.items, func(it *item) bool { return !a.ids.wanted(it) })
 	// Parents come first, whatever their place in the source.
 	slices.SortStableFunc(rest, func(x, y *item) int { return a.level(x) - a.level(y) })
 	for _, it := range rest {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plandoc"
 )
 
@@ -146,10 +147,7 @@ func (g *graph) circle(code string, it *item, message, expected, found string) {
 }
 
 func (g *graph) chain(path []*item, from *item) string {
-	var ids []string
-	for _, it := range path[max(slices.Index(path, from), 0):] {
-		ids = append(ids, it.source)
-	}
+	ids := each.Of(path[max(slices.Index(path, from), 0):], func(it *item) string { return it.source })
 	return chainOf(append(ids, from.source))
 }
 

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
@@ -77,10 +78,7 @@ func (r *reader) kiro(f Found) (*source, *plan.Plan) {
 // nestByNumber puts an item whose id counts below another one's (1.1, IMPL-1.2, bd-a3f8.1) below that one, unless it
 // stands elsewhere.
 func (s *source) nestByNumber() {
-	by := map[string]*item{}
-	for _, it := range s.items {
-		by[strings.ToLower(it.source)] = it
-	}
+	by := each.By(s.items, func(it *item) string { return strings.ToLower(it.source) })
 	for _, it := range s.items {
 		dot := strings.LastIndexByte(it.source, '.')
 		if dot < 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
@@ -50,10 +51,7 @@ func (r *reader) taskMaster(f Found) (*source, *plan.Plan) {
 		}
 		r.taskMasterTask(f.Path, doc, "", fmt.Sprintf("tasks[%d]", i), src, 0)
 	}
-	known := map[string]bool{}
-	for _, it := range src.items {
-		known[it.source] = true
-	}
+	known := each.Set(src.items, func(it *item) string { return it.source })
 	for _, it := range src.items {
 		for i, d := range it.deps {
 			if sister := it.parent + "." + d; it.parent != "" && known[sister] {

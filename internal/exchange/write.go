@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -79,11 +80,7 @@ func anyList[S ~string](list []S) []any {
 }
 
 func joined(list []plan.TaskID) string {
-	parts := make([]string, len(list))
-	for i, id := range list {
-		parts[i] = string(id)
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(each.Of(list, func(id plan.TaskID) string { return string(id) }), ", ")
 }
 
 // jsonExport is what JSON writes.
@@ -157,12 +154,7 @@ func deliverables(t *plan.Task) []string {
 	if d == nil {
 		return nil
 	}
-	var out []string
-	for _, p := range d.Paths {
-		if p != "**" {
-			out = append(out, p)
-		}
-	}
+	out := each.If(d.Paths, func(p string) bool { return p != "**" })
 	if d.Filename != "" {
 		out = append(out, path.Join(d.OutputDir, d.Filename))
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -331,10 +332,7 @@ func (b *builder) sameFiles(a plan.Artifact) error {
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", a.TaskID, a.ArtifactID, err)
 	}
-	listed := map[string]plan.FileInfo{}
-	for _, f := range a.Files {
-		listed[f.Path] = f
-	}
+	listed := each.By(a.Files, func(f plan.FileInfo) string { return f.Path })
 	same := len(held) == len(a.Files) && len(held) == len(listed)
 	for _, h := range held {
 		f, ok := listed[h.Path]

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
@@ -52,11 +53,7 @@ type Manifest struct {
 
 // Tasks returns the tasks that have items in the manifest.
 func (m Manifest) Tasks() []plan.TaskID {
-	var ids []plan.TaskID
-	for _, i := range m.Items {
-		ids = append(ids, i.TaskID)
-	}
-	return ids
+	return each.Of(m.Items, func(i Item) plan.TaskID { return i.TaskID })
 }
 
 // Options are the choices that change what a bundle holds.

@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -178,10 +179,7 @@ func stage(ctx context.Context, store *gitstore.Store, dir string, entries []git
 // dirHolds reports whether a directory has exactly the files of the entries, with their content and what git keeps of
 // their mode.
 func dirHolds(ctx context.Context, dir string, entries []gitstore.TreeEntry) (bool, error) {
-	missing := make(map[string]gitstore.TreeEntry, len(entries))
-	for _, e := range entries {
-		missing[e.Path] = e
-	}
+	missing := each.By(entries, func(e gitstore.TreeEntry) string { return e.Path })
 	progress := gitstore.Track(ctx, "Comparing files", len(entries))
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

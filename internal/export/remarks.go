@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
@@ -60,11 +61,7 @@ func lineNamed(text, path string) int {
 }
 
 func changedPaths(a plan.Artifact) []string {
-	var paths []string
-	for _, f := range plandoc.ChangedFiles(a.Files) {
-		paths = append(paths, f.Path)
-	}
-	return paths
+	return each.Of(plandoc.ChangedFiles(a.Files), func(f plandoc.ChangedFile) string { return f.Path })
 }
 
 // LinesOf counts the lines of the first of these files that is there; ok is false if none is, or it has no lines.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -166,10 +167,7 @@ func (g *Gate) judgeCode(ctx context.Context, all []visit, r *Report) error {
 			}
 		}
 	}
-	var tips []plan.OID
-	for _, v := range endsOf(all) {
-		tips = append(tips, v.commit)
-	}
+	tips := each.Of(endsOf(all), func(v visit) plan.OID { return v.commit })
 	return c.inForce(ctx, before, tips, r)
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
@@ -127,10 +128,7 @@ func (c *code) reportMerge(ctx context.Context, d *coded, o *outcome, r *Report)
 			return err
 		}
 		f := Finding{Code: codeMerge, Commit: d.commit, Path: path, Hint: c.mergeHint(ctx, d) + c.upgrade()}
-		var tasks []string
-		for _, t := range o.dispute.tasks {
-			tasks = append(tasks, string(t.task))
-		}
+		tasks := each.Of(o.dispute.tasks, func(t changeName) string { return string(t.task) })
 		switch {
 		case len(d.parents) > 2:
 			f.Message = "a merge of several branches must have no conflict in protected code: merge them one by one"

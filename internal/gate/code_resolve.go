@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 	"gitwf/internal/threeway"
 )
@@ -191,12 +192,7 @@ func (q *search) undoOrLand(ctx context.Context, at *codeStep, ch *change) (*cod
 
 // versionsOf lists the versions of a task, the oldest first.
 func (c *code) versionsOf(task changeName) []*change {
-	var list []*change
-	for _, ch := range c.lib.all {
-		if ch.ofTask() == task {
-			list = append(list, ch)
-		}
-	}
+	list := each.If(c.lib.all, func(ch *change) bool { return ch.ofTask() == task })
 	slices.SortFunc(list, func(a, b *change) int { return a.version - b.version })
 	return list
 }

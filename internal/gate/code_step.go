@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 	"gitwf/internal/threeway"
 )
@@ -314,10 +315,7 @@ func (q *search) follow(ctx context.Context, path []*codeStep, ch *change, try t
 }
 
 func usedBy(path []*codeStep) []string {
-	var used []string
-	for _, s := range path[1:] {
-		used = append(used, fmt.Sprint(s.place, s.back))
-	}
+	used := each.Of(path[1:], func(s *codeStep) string { return fmt.Sprint(s.place, s.back) })
 	slices.Sort(used)
 	return used
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/plan"
 )
@@ -106,17 +107,8 @@ func (l logged) changes() []Change {
 
 // intersect keeps the changes whose paths are in both lists.
 func intersect(a, b []Change) []Change {
-	in := map[string]bool{}
-	for _, c := range b {
-		in[c.Path] = true
-	}
-	var both []Change
-	for _, c := range a {
-		if in[c.Path] {
-			both = append(both, c)
-		}
-	}
-	return both
+	in := each.Set(b, func(c Change) string { return c.Path })
+	return each.If(a, func(c Change) bool { return in[c.Path] })
 }
 
 // judgeAll judges commits by the changes they bring.

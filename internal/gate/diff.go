@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitwf/hooks"
+	"gitwf/internal/each"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -167,10 +168,7 @@ func (g *Gate) diffTops(ctx context.Context, before, after *node) ([]Change, []f
 
 // pairs returns the entries that differ between two directories.
 func pairs(dir string, before, after []entry) []pair {
-	old := make(map[string]entry, len(before))
-	for _, e := range before {
-		old[e.path] = e
-	}
+	old := each.By(before, func(e entry) string { return e.path })
 	var list []pair
 	for _, e := range after {
 		o := old[e.path]

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
@@ -65,10 +66,7 @@ func (g *Gate) judgeMerge(ctx context.Context, t tree, l logged, r *Report) erro
 	}
 	own := len(l.changes()) > 0
 	if !whole.OK() {
-		parents := make([]string, len(l.parents))
-		for i, p := range l.parents {
-			parents[i] = string(p)
-		}
+		parents := each.Of(l.parents, func(p plan.OID) string { return string(p) })
 		changes, err := g.notMerged(ctx, string(l.commit), parents, changes)
 		if err != nil || len(changes) == 0 {
 			return err
@@ -169,9 +167,6 @@ func (g *Gate) differing(ctx context.Context, a, b string) (map[string]bool, err
 		return nil, err
 	}
 	changes, _, err := g.diffTops(ctx, tops[0], tops[1])
-	paths := make(map[string]bool, len(changes))
-	for _, c := range changes {
-		paths[c.Path] = true
-	}
+	paths := each.Set(changes, func(c Change) string { return c.Path })
 	return paths, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -39,12 +40,7 @@ func MayProtect(ctx context.Context, store *gitstore.Store, dir string) error {
 }
 
 func allInBundles(dir, where string, paths []string) error {
-	var others []string
-	for _, path := range paths {
-		if path != "" && !InBundle(dir, path) {
-			others = append(others, path)
-		}
-	}
+	others := each.If(paths, func(path string) bool { return path != "" && !InBundle(dir, path) })
 	if len(others) == 0 {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gitwf/internal/audit"
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -167,10 +168,7 @@ func (g *Gate) contains(ctx context.Context, tip, commit plan.OID) (bool, error)
 		if err != nil {
 			return false, err
 		}
-		in := map[plan.OID]bool{}
-		for oid := range strings.FieldsSeq(out) {
-			in[plan.OID(oid)] = true
-		}
+		in := each.Set(strings.Fields(out), func(oid string) plan.OID { return plan.OID(oid) })
 		g.histories[tip] = in
 	}
 	switch in := g.histories[tip]; {

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/hooks"
 	"gitwf/internal/audit"
+	"gitwf/internal/each"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -111,10 +112,7 @@ func (g *Gate) setShared(ctx context.Context, r *Report, revs ...string) error {
 	if err != nil {
 		return err
 	}
-	own := map[plan.OID]bool{}
-	for oid := range strings.FieldsSeq(out) {
-		own[plan.OID(oid)] = true
-	}
+	own := each.Set(strings.Fields(out), func(oid string) plan.OID { return plan.OID(oid) })
 	var refused []Finding
 	for _, f := range r.Findings {
 		if f.Commit == "" || own[f.Commit] {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
@@ -129,10 +130,7 @@ func (s *Store) ListTrees(ctx context.Context, trees []plan.OID) (map[plan.OID][
 		}
 	}
 	for len(level) > 0 {
-		oids := make([]plan.OID, len(level))
-		for i, d := range level {
-			oids[i] = d.oid
-		}
+		oids := each.Of(level, func(d dir) plan.OID { return d.oid })
 		var deeper []dir
 		err := s.eachTree(ctx, oids, len(oids) < many, func(i int, entries []rawEntry) {
 			d := level[i]

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
@@ -56,10 +57,7 @@ type exporter struct {
 }
 
 func (x *exporter) writeAll(ctx context.Context, s *Store, entries []TreeEntry) error {
-	oids := make([]plan.OID, len(entries))
-	for i, e := range entries {
-		oids[i] = e.OID
-	}
+	oids := each.Of(entries, func(e TreeEntry) plan.OID { return e.OID })
 	return s.objects.eachBlob(ctx, oids, func(i int, size int64, content io.Reader) error {
 		if err := x.writeFile(entries[i], x.progress.Follow(content, size)); err != nil {
 			return fmt.Errorf("export %s: %w", entries[i].Path, err)

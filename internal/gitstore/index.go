@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
@@ -101,15 +102,9 @@ func (f *fan) taskNames() []taskNames {
 
 // readFans lists the tasks of the fan-out directories, reads those that changed and returns them.
 func (s *Store) readFans(ctx context.Context, fans []*fan, before [][]taskNames) ([]*taskNames, error) {
-	oids := make([]plan.OID, len(fans))
-	for i, f := range fans {
-		oids[i] = f.OID
-	}
+	oids := each.Of(fans, func(f *fan) plan.OID { return f.OID })
 	err := s.eachTree(ctx, oids, true, func(i int, entries []rawEntry) {
-		was := map[plan.TaskID]taskNames{}
-		for _, t := range before[i] {
-			was[t.ID] = t
-		}
+		was := each.By(before[i], func(t taskNames) plan.TaskID { return t.ID })
 		for _, e := range entries {
 			t := was[plan.TaskID(e.name)]
 			if t.OID != e.oid {
@@ -151,10 +146,7 @@ func (s *Store) readTasks(ctx context.Context, tasks []*taskNames) error {
 		t.Names = []plan.Name{}
 	}
 	for len(level) > 0 {
-		oids := make([]plan.OID, len(level))
-		for i, b := range level {
-			oids[i] = b.oid
-		}
+		oids := each.Of(level, func(b branch) plan.OID { return b.oid })
 		var deeper []branch
 		err := s.eachTree(ctx, oids, len(level) < many, func(i int, entries []rawEntry) {
 			b := level[i]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/threeway"
@@ -42,10 +43,7 @@ func (t *treeObjects) Tree(ctx context.Context, oid plan.OID) ([]threeway.Entry,
 }
 
 func (t *treeObjects) WriteTree(entries []threeway.Entry) (plan.OID, error) {
-	raw := make([]rawEntry, len(entries))
-	for i, e := range entries {
-		raw[i] = rawEntry{e.Mode, e.Name, e.OID}
-	}
+	raw := each.Of(entries, func(e threeway.Entry) rawEntry { return rawEntry{e.Mode, e.Name, e.OID} })
 	return t.b.addTree(raw)
 }
 

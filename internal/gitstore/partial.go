@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 )
@@ -157,11 +158,7 @@ func lines[T ~string](names []T) *strings.Reader {
 
 // namesOf are object ids as names.
 func namesOf(oids []plan.OID) []string {
-	names := make([]string, len(oids))
-	for i, oid := range oids {
-		names[i] = string(oid)
-	}
-	return names
+	return each.Of(oids, func(oid plan.OID) string { return string(oid) })
 }
 
 // absentError is the error of a partial clone that can't get objects from its remotes.
@@ -221,10 +218,7 @@ func (s *Store) shallowEnds() (map[plan.OID]bool, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read where the history of this shallow clone ends: %w", err)
 	}
-	ends := map[plan.OID]bool{}
-	for oid := range strings.FieldsSeq(string(data)) {
-		ends[plan.OID(oid)] = true
-	}
+	ends := each.Set(strings.Fields(string(data)), func(oid string) plan.OID { return plan.OID(oid) })
 	return ends, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"gitwf/internal/each"
 )
 
 // Point is a place in a picture, x to the right, y down.
@@ -135,11 +137,7 @@ func (l *layering) sort(ctx context.Context) error {
 }
 
 func (l *layering) copyLayers() [][]int {
-	out := make([][]int, len(l.layers))
-	for r, layer := range l.layers {
-		out[r] = slices.Clone(layer)
-	}
-	return out
+	return each.Of(l.layers, slices.Clone[[]int])
 }
 
 // sortLayer sorts the slots that are joined to others, and leaves the rest in place. turn puts the later of equal ones
@@ -174,10 +172,7 @@ func (l *layering) crossings() int {
 	for _, layer := range l.layers {
 		var ends []int // of the edges before, sorted
 		for _, v := range layer {
-			var own []int
-			for _, w := range l.slots[v].out {
-				own = append(own, l.slots[w].order)
-			}
+			own := each.Of(l.slots[v].out, func(w int) int { return l.slots[w].order })
 			slices.Sort(own) // then none of them counts another
 			for _, order := range own {
 				at, _ := slices.BinarySearch(ends, order+1)

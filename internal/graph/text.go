@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 	"gitwf/internal/terminal"
 )
@@ -110,10 +111,7 @@ func (p asciiPrinter) critical(g Graph) {
 	if len(g.CriticalPath) == 0 {
 		return
 	}
-	var ids []string
-	for _, id := range g.CriticalPath {
-		ids = append(ids, clean(string(id)))
-	}
+	ids := each.Of(g.CriticalPath, func(id plan.TaskID) string { return clean(string(id)) })
 	assumed := ""
 	if g.Assumed {
 		assumed = " (some assumed, by the rule)"
@@ -122,10 +120,7 @@ func (p asciiPrinter) critical(g Graph) {
 }
 
 func (p asciiPrinter) legend(g Graph) {
-	var parts []string
-	for _, l := range usedLooks(g) {
-		parts = append(parts, "["+l.letter+"] "+l.word)
-	}
+	parts := each.Of(usedLooks(g), func(l look) string { return "[" + l.letter + "] " + l.word })
 	parts = append(parts, "indent: DECOMPOSE", "<- needs: DEPENDS_ON")
 	if len(p.t.checks) > 0 {
 		parts = append(parts, "CHECK: REVIEWS what it is below")

@@ -9,6 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gitwf/internal/each"
+
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -61,10 +63,7 @@ func InvalidUTF8(data []byte) int {
 
 // Some are the first of a list in words, at most so many, and how many more there are: "a", "b", "3 more".
 func Some[T any](list []T, most int, say func(T) string) []string {
-	var said []string
-	for _, v := range list[:min(len(list), most)] {
-		said = append(said, say(v))
-	}
+	said := each.Of(list[:min(len(list), most)], say)
 	if more := len(list) - most; more > 0 {
 		said = append(said, strconv.Itoa(more)+" more")
 	}

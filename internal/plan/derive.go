@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 )
 
@@ -689,12 +690,9 @@ func (s *State) Dependents(id TaskID) []TaskID {
 
 // Ready returns the ACTIONs that can be worked on now and the CHECKs that can be run now, in plan order.
 func (s *State) Ready() []*TaskState {
-	var ready []*TaskState
-	for _, t := range s.order {
-		if t.Status == StatusReady || t.Status == StatusToBeModified && !t.waits {
-			ready = append(ready, t)
-		}
-	}
+	ready := each.If(s.order, func(t *TaskState) bool {
+		return t.Status == StatusReady || t.Status == StatusToBeModified && !t.waits
+	})
 	return ready
 }
 

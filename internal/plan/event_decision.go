@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gitwf/internal/each"
 )
 
 // Order is the content of orders/oN-dD-bB-aA.json: what a decision tells the maker of a task. Criteria and their
@@ -113,10 +115,7 @@ func (e ApplyDecision) Apply(s *State) (Change, error) {
 
 // addActs adds to what an event adds the records that the newest versions of some tasks have taken effect with it.
 func (s *State) addActs(add []Entry, kind, by string, at time.Time, ids ...TaskID) []Entry {
-	var wrote []string
-	for _, e := range add {
-		wrote = append(wrote, e.Path)
-	}
+	wrote := each.Of(add, func(e Entry) string { return e.Path })
 	var acts []Entry
 	for _, id := range ids {
 		act := actRecord{s.Tasks[id].Active, newestOf(s.Records.Of(id).Attempts).N, kind}
@@ -301,11 +300,7 @@ func (s *State) lookedInto(judge TaskID, mode string) int {
 
 // Acted are the versions of a task that took effect, oldest first.
 func (s *State) Acted(id TaskID) []int {
-	var versions []int
-	for _, a := range s.Records.Of(id).Acts {
-		versions = append(versions, a.Version)
-	}
-	return versions
+	return each.Of(s.Records.Of(id).Acts, func(a actRecord) int { return a.Version })
 }
 
 // LastAct is the newest decision that took effect, 0 for none.

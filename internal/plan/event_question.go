@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/plain"
 )
@@ -226,11 +227,5 @@ func (q Question) answerKind() string {
 
 // OpenQuestions are the numbers of the questions that have no answer yet.
 func (t *TaskRecords) OpenQuestions() []int {
-	var open []int
-	for _, q := range t.Questions {
-		if !slices.Contains(t.Answers, q) {
-			open = append(open, q)
-		}
-	}
-	return open
+	return each.If(t.Questions, func(q int) bool { return !slices.Contains(t.Answers, q) })
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/plain"
 )
@@ -63,11 +64,7 @@ func (fs Findings) Full() bool { return len(fs) > maxFindings }
 
 // Error has one line for each finding.
 func (fs Findings) Error() string {
-	lines := make([]string, len(fs))
-	for i, f := range fs {
-		lines[i] = f.Error()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(each.Of(fs, Finding.Error), "\n")
 }
 
 // Exit has no hint: each finding says what would pass.

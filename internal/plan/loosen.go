@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"gitwf/internal/each"
 )
 
 // Loosens lists the limits that p sets wider than base did: how deep a plan may go, how large the tasks
@@ -244,10 +246,7 @@ func (p *Plan) RedFirst() []*Task {
 // nothing. passed has, for each task and criterion that was run, whether it passed; a criterion that is missing there
 // was not run and counts as passed, so that a run that did not happen never stands for a failure.
 func (p *Plan) GreenBeforeWork(passed map[TaskID]map[string]bool) Findings {
-	wanted := map[TaskID]bool{}
-	for _, t := range p.RedFirst() {
-		wanted[t.TaskID] = true
-	}
+	wanted := each.Set(p.RedFirst(), func(t *Task) TaskID { return t.TaskID })
 	var fs Findings
 	for i, t := range p.Tasks {
 		if !wanted[t.TaskID] {

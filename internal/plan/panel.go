@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 )
 
@@ -32,21 +33,12 @@ func (s *State) verdict(id TaskID, r *TaskRecords, version int) (Verdict, int) {
 
 // reviewsOf are the reviews of a version in the order of their numbers.
 func (r *TaskRecords) reviewsOf(version int) []ReviewRecord {
-	var reviews []ReviewRecord
-	for _, v := range r.Reviews {
-		if v.Version == version {
-			reviews = append(reviews, v)
-		}
-	}
-	return reviews
+	return each.If(r.Reviews, func(v ReviewRecord) bool { return v.Version == version })
 }
 
 // newestByReviewer is the newest review of each reviewer.
 func newestByReviewer(reviews []ReviewRecord) map[string]ReviewRecord {
-	newest := map[string]ReviewRecord{}
-	for _, v := range reviews {
-		newest[v.Reviewer] = v
-	}
+	newest := each.By(reviews, func(v ReviewRecord) string { return v.Reviewer })
 	return newest
 }
 
@@ -300,12 +292,9 @@ func (s *State) mayAccept(t *TaskState, version int) bool {
 
 // ToAccept are the tasks whose newest version is to be taken as it is, in plan order.
 func (s *State) ToAccept() []*TaskState {
-	var due []*TaskState
-	for _, t := range s.order {
-		if t.Status == StatusWaitingExternal && s.mayAccept(t, t.Active) {
-			due = append(due, t)
-		}
-	}
+	due := each.If(s.order, func(t *TaskState) bool {
+		return t.Status == StatusWaitingExternal && s.mayAccept(t, t.Active)
+	})
 	return due
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/relpath"
 )
@@ -135,10 +136,7 @@ func (s said) placeProblem(in *Setting) string {
 	if !whole {
 		return ""
 	}
-	here := make(map[string]FileInfo, len(files))
-	for _, f := range files {
-		here[f.Path] = f
-	}
+	here := each.By(files, func(f FileInfo) string { return f.Path })
 	for _, f := range s.Files {
 		if is, ok := here[f.Path]; !ok || is.OID != f.OID || is.Mode != f.Mode {
 			return fmt.Sprintf("lists %s, which files/ does not have so", strconv.Quote(f.Path))
@@ -418,10 +416,7 @@ func (q *Question) Mismatch(a *Answer) string {
 	case a.Role != "" && a.Role != q.To:
 		return fmt.Sprintf("%s does not ask %s", a.QuestionID, plain.Line(a.Role))
 	case q.Kind == AskChoice && !q.hasOption(a.OptionID):
-		ids := make([]string, len(q.Options))
-		for i, o := range q.Options {
-			ids[i] = plain.Line(o.OptionID)
-		}
+		ids := each.Of(q.Options, func(o Option) string { return plain.Line(o.OptionID) })
 		return fmt.Sprintf("%s wants one of the options %v", a.QuestionID, ids)
 	case q.Kind != AskChoice && a.OptionID != "":
 		return fmt.Sprintf("%s has no options to choose from; it asks for a %s", a.QuestionID, q.answerKind())

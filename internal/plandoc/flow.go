@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gitwf/internal/each"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
@@ -58,11 +59,7 @@ func (s Step) Runs() bool {
 
 // PreparationLines are the command lines that run before an attempt at the task does, in order.
 func PreparationLines(t *plan.Task) []string {
-	var lines []string
-	for _, l := range stepLines(t) {
-		lines = append(lines, l.Line)
-	}
-	return lines
+	return each.Of(stepLines(t), func(l CommandLine) string { return l.Line })
 }
 
 // Steps are the steps of the task's preparation, in order. What is no list of steps counts for nothing; a step that is

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 	"gitwf/internal/schema"
 )
@@ -85,10 +86,7 @@ func misfits(whole *schema.Schema, p schema.Problem) plan.Findings {
 			f.Found = "nothing; leave the field out or give it a value"
 		}
 	case schema.Enum:
-		var values []string
-		for _, v := range p.Schema.Enum {
-			values = append(values, fmt.Sprint(v))
-		}
+		values := each.Of(p.Schema.Enum, func(v any) string { return fmt.Sprint(v) })
 		if guess := Nearest(fmt.Sprint(p.Got), values); guess != "" {
 			f.Example = name + ": " + guess
 		}

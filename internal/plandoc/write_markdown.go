@@ -10,6 +10,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
@@ -83,10 +84,7 @@ func (w *markdownWriter) write(text []byte) ([]byte, error) {
 	}
 	w.kids = map[string][]*yaml.Node{}
 	var order []*yaml.Node
-	ids := map[string]bool{}
-	for _, t := range tasks.Content {
-		ids[value(t, "task_id")] = true
-	}
+	ids := each.Set(tasks.Content, func(t *yaml.Node) string { return value(t, "task_id") })
 	root := cmp.Or(value(top, "root_task_id"), string(plan.RootID))
 	for _, t := range tasks.Content {
 		above := value(t, "parent_task_id")
@@ -149,10 +147,7 @@ func (w *markdownWriter) task(t *yaml.Node, id string, level int, root string) e
 		}
 	}
 	if deps := field(t, "depends_on"); deps != nil && len(deps.Content) > 0 {
-		var list []string
-		for _, d := range deps.Content {
-			list = append(list, d.Value)
-		}
+		list := each.Of(deps.Content, func(d *yaml.Node) string { return d.Value })
 		fmt.Fprintf(&w.out, "- depends on: %s\n", strings.Join(list, ", "))
 		gone = append(gone, "depends_on")
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/glob"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -85,11 +86,7 @@ type ChangeRule struct {
 // Rules are the patterns in order: the last one that matches a path decides. Unlike in .gitignore, an exception counts
 // below a protected directory, too.
 func (c Changes) Rules() []ChangeRule {
-	rules := make([]ChangeRule, 0, len(c.Paths))
-	for _, p := range c.Paths {
-		rules = append(rules, changeRule(p))
-	}
-	return rules
+	return each.Of(c.Paths, changeRule)
 }
 
 func changeRule(pattern string) (r ChangeRule) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 	"gitwf/internal/relpath"
 )
@@ -91,11 +92,7 @@ func (p *Policy) Protected() []Root {
 
 // RootPaths are the paths of the protected directories.
 func (p *Policy) RootPaths() []string {
-	var paths []string
-	for _, r := range p.Protected() {
-		paths = append(paths, r.Path)
-	}
-	return paths
+	return each.Of(p.Protected(), func(r Root) string { return r.Path })
 }
 
 // RootOf is the protected directory that a path is in; of nested ones the innermost.

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/hooks"
 	"gitwf/internal/audit"
+	"gitwf/internal/each"
 	"gitwf/internal/shell"
 )
 
@@ -94,10 +95,7 @@ func (s Setup) hookFindings(ctx context.Context) ([]audit.Finding, error) {
 	}
 	install := func(ctx context.Context) (string, error) {
 		report, err := s.Install(ctx, false)
-		var did []string
-		for _, a := range report.Actions {
-			did = append(did, a.Did)
-		}
+		did := each.Of(report.Actions, func(a hooks.Action) string { return a.Did })
 		return cmp.Or(strings.Join(did, "; "), "installed with the others"), err
 	}
 	for _, h := range all {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -147,10 +148,7 @@ func (c change) Renamed() string {
 // place puts what a review says of a version's lines below those lines. What names a line that is not shown
 // stands above the file's lines.
 func place(files []change, r plan.Review) {
-	var paths []string
-	for _, f := range files {
-		paths = append(paths, f.Path)
-	}
+	paths := each.Of(files, func(f change) string { return f.Path })
 	for _, p := range export.Remarks(r, paths) {
 		for i := range files {
 			if files[i].Path == p.Path {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -60,10 +61,7 @@ func (s *Server) tell(ctx context.Context, snap *gitstore.Snapshot, moments []mo
 	if talk == nil {
 		return nil
 	}
-	var commits []plan.OID
-	for _, m := range moments {
-		commits = append(commits, m.Commit)
-	}
+	commits := each.Of(moments, func(m moment) plan.OID { return m.Commit })
 	added, err := s.Store.Added(ctx, commits)
 	if err != nil {
 		return err

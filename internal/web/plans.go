@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -196,11 +197,7 @@ func tallies(s *plan.State) []tally {
 			n[graph.ClassOf(t.Status)]++
 		}
 	}
-	var all []tally
-	for _, c := range graph.Classes() {
-		all = append(all, tally{c, c.Word(), n[c]})
-	}
-	return all
+	return each.Of(graph.Classes(), func(c graph.Class) tally { return tally{c, c.Word(), n[c]} })
 }
 
 // shape is a different word for every set of tasks and edges.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -23,10 +24,7 @@ func (s *Server) signEvents(ctx context.Context, events []moment) (known bool, e
 	if err != nil || len(policy.Keys) == 0 {
 		return false, err
 	}
-	var commits []plan.OID
-	for _, e := range events {
-		commits = append(commits, e.Commit)
-	}
+	commits := each.Of(events, func(e moment) plan.OID { return e.Commit })
 	found, err := s.Store.Signatures(ctx, policy.Keys, commits)
 	for i := range events {
 		sig := found[events[i].Commit]

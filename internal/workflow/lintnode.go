@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -381,10 +382,7 @@ func textOf(n *document.Node) string {
 }
 
 func allowed(s *schema.Schema) string {
-	var values []string
-	for _, v := range s.Enum {
-		values = append(values, fmt.Sprint(v))
-	}
+	values := each.Of(s.Enum, func(v any) string { return fmt.Sprint(v) })
 	if s.Const != nil {
 		values = []string{fmt.Sprint(s.Const)}
 	}
@@ -472,12 +470,9 @@ func (l *linter) use(n *node) {
 
 // task checks the names in a task.
 func (l *linter) task(n *node, in *env) {
-	var is []string
-	for _, key := range []string{"make", "change", "judges", "decides"} {
-		if n.raw.Child(key) != nil {
-			is = append(is, key)
-		}
-	}
+	is := each.If([]string{"make", "change", "judges", "decides"}, func(key string) bool {
+		return n.raw.Child(key) != nil
+	})
 	if len(is) != 1 {
 		l.node(n, "bad-value", "", "does not say what it makes", "one of make, change, judges, decides",
 			cmp.Or(strings.Join(is, " and "), "none"), "make: report.md")

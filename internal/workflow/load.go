@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -371,12 +372,9 @@ func (f *file) kinds(list *document.Node, path string) (fs plan.Findings) {
 	}
 	for i := range list.Kids {
 		n, at := &list.Kids[i], fmt.Sprintf("%s[%d]", path, i)
-		var is []string
-		for _, key := range []string{"id", "group", "use"} {
-			if n.Child(key) != nil {
-				is = append(is, key)
-			}
-		}
+		is := each.If([]string{"id", "group", "use"}, func(key string) bool {
+			return n.Child(key) != nil
+		})
 		if len(is) != 1 && n.Kind == document.Object {
 			fs = append(fs, plan.Finding{
 				Code: "bad-value", Line: int(n.Line), Path: at,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -262,10 +263,7 @@ func (x *expander) nearest(name string) string {
 	if len(x.ids) > MaxTasks {
 		return ""
 	}
-	var known []string
-	for _, id := range sorted(x.ids) {
-		known = append(known, string(id))
-	}
+	known := each.Of(sorted(x.ids), func(id plan.TaskID) string { return string(id) })
 	return plandoc.Nearest(name, known)
 }
 

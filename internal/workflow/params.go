@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/schema"
@@ -379,9 +380,5 @@ func (w *Workflow) Inputs(sentence string, facts map[string]bool, set map[string
 const CodeMissingParam = "missing-param"
 
 func paramNames(params []Param) []string {
-	names := make([]string, len(params))
-	for i, p := range params {
-		names[i] = p.Name
-	}
-	return names
+	return each.Of(params, func(p Param) string { return p.Name })
 }

@@ -1,0 +1,38 @@
+// Package each makes a list, a set or a map of a list. It hides one decision: of no item comes nil.
+package each
+
+// Of is what f makes of each item.
+func Of[E, T any](list []E, f func(E) T) (made []T) {
+	for _, item := range list {
+		made = append(made, f(item))
+	}
+	return made
+}
+
+// If is the items for which ok holds, in a list of their own.
+func If[E any](list []E, ok func(E) bool) (kept []E) {
+	for _, item := range list {
+		if ok(item) {
+			kept = append(kept, item)
+		}
+	}
+	return kept
+}
+
+// Set has what key makes of each item.
+func Set[E any, K comparable](list []E, key func(E) K) map[K]bool {
+	set := make(map[K]bool, len(list))
+	for _, item := range list {
+		set[key(item)] = true
+	}
+	return set
+}
+
+// By has the items by their keys; of several with one key the last.
+func By[E any, K comparable](list []E, key func(E) K) map[K]E {
+	by := make(map[K]E, len(list))
+	for _, item := range list {
+		by[key(item)] = item
+	}
+	return by
+}
