@@ -295,7 +295,7 @@ func (e *env) setupCommands() []*cli.Command {
 		command("prune", "restart a plan's history without the files of versions that nobody approved",
 			e.onStore(e.prune), planFlag(), jsonFlag(),
 			countFlag("keep", "keep the files of the newest `N` versions of each task", "the policy's, or 3"),
-			boolFlag("dry-run,n", "show what would go, with the bytes in the archive; change nothing"),
+			boolFlag("dry-run,n", "show what would go; change nothing"),
 			boolFlag("history", "restart the history even if no version's files go, as after masking a secret"),
 			boolFlag("delete-archive",
 				"delete the archive here (a server's is its owner's): older bundles can't be verified any more, what "+

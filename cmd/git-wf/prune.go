@@ -21,15 +21,12 @@ type pruneReport struct {
 	Keep    int            `json:"keep"`
 	Events  int            `json:"events"`
 	Dropped []plan.Dropped `json:"dropped"`
-	Objects int            `json:"objects"` // that only the history before has
-	Bytes   int64          `json:"bytes"`   // that these take on disk
 }
 
 func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
 	if c.IsSet("keep") && c.Int("keep") < 1 {
 		return usage("--keep %d: the newest version of a task always stays", c.Int("keep"))
 	}
-	ctx := c.Context
 	id, err := planID(c, store)
 	if err != nil {
 		return err
@@ -37,19 +34,19 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
 	if c.Bool("delete-archive") {
 		return e.deleteArchive(c, store, id)
 	}
-	policy, err := store.Policy(ctx)
+	policy, err := store.Policy(c.Context)
 	if err != nil {
 		return err
 	}
 	keep := cmp.Or(c.Int("keep"), policy.Prune.Newest())
 	r := pruneReport{PlanID: id, DryRun: c.Bool("dry-run"), Dropped: []plan.Dropped{}}
-	doc, err := store.PlanPrune(ctx, id, keep)
+	doc, err := store.PlanPrune(c.Context, id, keep)
 	if err == nil && len(doc.Dropped) == 0 && !c.Bool("history") {
 		err = gitstore.ErrNothingToPrune
 	}
 	if err == nil && !r.DryRun {
 		var done *gitstore.Appended
-		if doc, done, err = store.Prune(ctx, id, keep, e.now()); err == nil {
+		if doc, done, err = store.Prune(c.Context, id, keep, e.now()); err == nil {
 			r.Commit = done.Commit
 		}
 	}
@@ -61,9 +58,6 @@ func (e *env) prune(c *cli.Context, store *gitstore.Store) error {
 		return err
 	}
 	r.Archive, r.Keep, r.Events, r.Dropped = doc.Archive, doc.Keep, doc.Events, doc.Dropped
-	if r.Objects, r.Bytes, err = store.Freed(ctx, doc); err != nil {
-		return err
-	}
 	return e.print("prune", r)
 }
 

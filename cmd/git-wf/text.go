@@ -123,7 +123,6 @@ func (st style) functions() template.FuncMap {
 		"answer":  originText,
 		"archive": gitstore.ArchiveRefName,
 		"both":    func(a, b []engine.Wait) []engine.Wait { return slices.Concat(a, b) },
-		"bytes":   plain.Bytes,
 		"changes": changeLines,
 		"claim":   claimLine,
 		"clock":   clock,

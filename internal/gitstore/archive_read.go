@@ -6,10 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"sort"
-	"strconv"
-	"strings"
-
-	"github.com/go-git/go-git/v5/plumbing"
 
 	"gitwf/internal/plan"
 )
@@ -81,48 +77,6 @@ func (s *Store) PruneTree(ctx context.Context, b *Batch, doc plan.PruneDocument)
 		return "", err
 	}
 	return p.write(ctx, b)
-}
-
-// Freed measures the objects, and their size on disk, that only an archived history reaches, or one about to be.
-// Remote-tracking refs don't count, although they must be fetched anew before a gc frees what they reach.
-func (s *Store) Freed(ctx context.Context, doc plan.PruneDocument) (objects int, bytes int64, err error) {
-	b := s.NewBatch()
-	if _, err := s.PruneTree(ctx, b, doc); err != nil {
-		return 0, 0, err
-	}
-	names := []string{string(doc.Archive)}
-	for _, o := range b.order { // the new history keeps what the prune's own trees name
-		if o.kind != plumbing.TreeObject {
-			continue
-		}
-		entries, err := parseTree(o.data)
-		if err != nil {
-			return 0, 0, err
-		}
-		for _, e := range entries {
-			if b.byOID[e.oid] == nil {
-				names = append(names, "^"+string(e.oid))
-			}
-		}
-	}
-	id := string(doc.PlanID)
-	list, err := s.GitIn(ctx, Invocation{Stdin: lines(names), Args: []string{
-		"rev-list", "--objects", "--no-object-names", "--missing=allow-any", "--stdin", "--not", "--exclude=" +
-			planRefs + id,
-		"--exclude=" + archiveRefs + id, "--exclude=" + fetchedRefs + "*/" + id, "--all",
-	}})
-	if err != nil {
-		return 0, 0, fmt.Errorf("list objects: %w", err)
-	}
-	sizes, err := s.GitIn(ctx, Invocation{Stdin: strings.NewReader(string(list)), Args: []string{
-		"cat-file", "--batch-check=%(objectsize:disk)", "--buffer",
-	}})
-	for size := range strings.FieldsSeq(string(sizes)) {
-		if n, err := strconv.ParseInt(size, 10, 64); err == nil {
-			objects, bytes = objects+1, bytes+n
-		}
-	}
-	return objects, bytes, err
 }
 
 // histories names the newest commits of a history and of the archives before it, as far as they are here.

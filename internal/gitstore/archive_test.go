@@ -275,19 +275,12 @@ func TestPruneFrees(t *testing.T) {
 		return st.Size()
 	}
 	before := size()
-	doc := prune(t, s, 1)
-	_, frees, err := s.Freed(context.Background(), doc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prune(t, s, 1)
 	both := size()
 	git(t, dir, "update-ref", "-d", ArchiveRefName(testID))
 	after := size()
-	t.Logf("%d events: %d bytes, with the archive %d, without %d; said to be freed: %d; an event took %d bytes and takes %d",
-		events, before, both, after, frees, before/events, (both-before)/events)
-	if got := both - after; got < frees*8/10 || got > frees*12/10 {
-		t.Errorf("%d bytes were freed, %d were announced", got, frees)
-	}
+	t.Logf("%d events: %d bytes, with the archive %d, without %d; an event took %d bytes and takes %d",
+		events, before, both, after, before/events, (both-before)/events)
 	if each := (both - before) / events; each > 4 {
 		t.Errorf("a prune keeps %d bytes of an event", each)
 	}
