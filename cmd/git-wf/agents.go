@@ -100,11 +100,10 @@ func (l *agentLine) explainUnusable(err error) {
 	}
 	l.Usable, l.WhyNot = false, plain.Line(err.Error())
 	var wrong *agent.ConfigError
-	var unknown *agent.UnknownError
 	switch {
 	case errors.As(err, &wrong):
 		l.Problem = &agentProblem{Setting: wrong.Setting(), Value: wrong.Value, Mend: wrong.Mend()}
-	case errors.As(err, &unknown) && len(l.Roles) > 0:
+	case errors.As(err, new(*agent.UnknownError)) && len(l.Roles) > 0:
 		l.Kind = ""
 		setting := "wf." + l.Roles[0]
 		l.Problem = &agentProblem{Setting: setting, Value: l.Name, Mend: "git config " + setting + " AGENT"}

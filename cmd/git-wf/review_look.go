@@ -165,8 +165,7 @@ func (e *env) page(ctx context.Context, store *gitstore.Store, text string) erro
 			cmd := exec.Command("sh", "-c", pager) // no ctx: killed, it would leave the terminal in another mode
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), e.stdout, e.stderr
 			cmd.Dir, cmd.Env = e.dir, slices.Concat([]string{"LESS=FRX", "LV=-c"}, e.environ)
-			var exit *exec.ExitError
-			if err := cmd.Run(); err == nil || errors.As(err, &exit) {
+			if err := cmd.Run(); err == nil || errors.As(err, new(*exec.ExitError)) {
 				return nil // it has shown its own errors
 			}
 		}

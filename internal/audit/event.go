@@ -72,8 +72,7 @@ func (a *auditor) followTo(s *step) error {
 	if gitstore.IsAbsent(err) || a.ctx.Err() != nil {
 		return fmt.Errorf("read what came before %.12s: %w", s.commit, err)
 	}
-	var version *plandoc.VersionError
-	a.chain.newer = errors.As(err, &version)
+	a.chain.newer = errors.As(err, new(*plandoc.VersionError))
 	if err == nil {
 		a.chain.base = snap
 		a.chain.setPlan(snap.Plan)

@@ -61,7 +61,6 @@ func (s service) within(ctx context.Context, deadline time.Time, q query) (Reply
 	defer cancel()
 	reply, err := s.post(limit, address, q)
 	var own *Error
-	var large *http.MaxBytesError
 	switch {
 	case err == nil:
 		return reply, nil
@@ -69,7 +68,7 @@ func (s service) within(ctx context.Context, deadline time.Time, q query) (Reply
 		return Reply{}, err
 	case errors.As(err, &own):
 		return Reply{}, own
-	case errors.As(err, &large):
+	case errors.As(err, new(*http.MaxBytesError)):
 		return Reply{}, &Error{Reason: Malformed, Message: "the answer is " + tooLarge}
 	case limit.Err() != nil:
 		return Reply{}, &Error{
@@ -131,8 +130,7 @@ func (s service) endpoint(usual, path string) (string, error) {
 // decode reads JSON. It leaves out values of an unexpected type, because services that imitate a vendor differ in
 // details that don't matter here.
 func decode(data []byte, into any) error {
-	var mismatch *json.UnmarshalTypeError
-	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, &mismatch) {
+	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
 		return unreadable(err)
 	}
 	return nil

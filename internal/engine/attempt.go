@@ -34,8 +34,7 @@ func (e *Engine) attempt(ctx context.Context, id plan.ID, t *plan.TaskState, nam
 		}
 		inputs := approvedInputs(h.snap, h.state, t.TaskID)
 		w, err := e.prepare(h.work, h.snap, h.task, roleOf(h.task.Task), inputs)
-		var tooLong *prompt.BudgetError
-		if errors.As(err, &tooLong) { // this task can't go on, but others can
+		if errors.As(err, new(*prompt.BudgetError)) { // this task can't go on, but others can
 			return e.failWith(ctx, h, err)
 		}
 		if err != nil {
@@ -123,12 +122,11 @@ func (e *Engine) makeVersion(ctx context.Context, h *hold, w *workDir, worker ag
 	case w.change != nil:
 		return e.deliverChange(ctx, h, w, res)
 	}
-	var refused *agent.CollectError
 	files, err := agent.Collect(w.out, t.DeliverableSpec, h.snap.Plan.Limits())
 	if err == nil {
 		return e.deliver(ctx, h, w, files, res)
 	}
-	if !errors.As(err, &refused) {
+	if !errors.As(err, new(*agent.CollectError)) {
 		return err
 	}
 	res.Kind, res.Message = agent.Error, err.Error()

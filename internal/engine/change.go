@@ -296,7 +296,6 @@ func (e *Engine) deliverChange(ctx context.Context, h *hold, w *workDir, res age
 	batch := e.Store.NewBatch()
 	defer batch.Discard()
 	tree, files, err := w.change.ended(context.WithoutCancel(ctx), batch, h.snap.Plan.Limits())
-	var wrong *changeError
 	switch {
 	case errors.Is(err, errNothingChanged):
 		res.Kind, res.Message = agent.Noop, err.Error()
@@ -305,7 +304,7 @@ func (e *Engine) deliverChange(ctx context.Context, h *hold, w *workDir, res age
 				plan.VersionID(h.task.Active), h.task.TaskID)
 		}
 		return e.fail(ctx, h, res)
-	case errors.As(err, &wrong):
+	case errors.As(err, new(*changeError)):
 		res.Kind, res.Message = agent.Error, err.Error()
 		return e.fail(ctx, h, res)
 	case err != nil:

@@ -157,8 +157,7 @@ func (c *code) load(ctx context.Context, id plan.ID) error {
 	before := len(c.lib.all)
 	for i, tip := range slices.Concat(tips, ahead) {
 		if err := c.loadTip(ctx, id, tip, i < len(tips)); err != nil {
-			var refused *refusal
-			if ctx.Err() != nil || gitstore.IsAbsent(err) && !errors.As(err, &refused) {
+			if ctx.Err() != nil || gitstore.IsAbsent(err) && !errors.As(err, new(*refusal)) {
 				return err
 			}
 		}

@@ -446,8 +446,7 @@ func (c *code) virtualBase(ctx context.Context, bases []plan.OID, paths []string
 		}
 		for _, path := range paths {
 			e, err := c.entryAt(ctx, root, path)
-			var malformed *flawError
-			if err != nil && !errors.As(err, &malformed) {
+			if err != nil && !errors.As(err, new(*flawError)) {
 				return nil, nil, err
 			}
 			if i > 0 {

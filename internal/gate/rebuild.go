@@ -368,17 +368,15 @@ const (
 // has reports whether a commit has a version in the bundle's place.
 func (c *bundleCase) has(ctx context.Context, top *node, item export.Item) (answer, error) {
 	m, err := c.gate.find(ctx, top, path.Join(c.dir, export.ManifestName))
-	var malformed *flawError
 	switch {
-	case errors.As(err, &malformed):
+	case errors.As(err, new(*flawError)):
 		return unclear, nil
 	case err != nil || !m.exists():
 		return no, err
 	}
 	b, err := c.gate.rebuild(ctx, c.planID(), gitstore.TreeEntry{Mode: m.mode, OID: m.oid})
-	var refused *refusal
 	switch {
-	case errors.As(err, &refused):
+	case errors.As(err, new(*refusal)):
 		return unclear, nil
 	case err != nil:
 		return no, err

@@ -52,8 +52,7 @@ func (e *AbsentError) Exit() (int, string) { return fault.ExitRefused, e.Hint }
 
 // IsAbsent reports whether err only says that this clone lacks something: it proves nothing about the content.
 func IsAbsent(err error) bool {
-	var absent *AbsentError
-	return errors.As(err, &absent)
+	return errors.As(err, new(*AbsentError))
 }
 
 // errNoIdentity says that git does not know who the user is.

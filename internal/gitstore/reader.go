@@ -103,8 +103,7 @@ func (r *reader) ask(ctx context.Context, names []string, fn func(int, object) e
 	var sending sync.WaitGroup
 	sending.Go(func() { _, _ = lines(names).WriteTo(c.in) }) // if that fails, so do the answers
 	err = r.answers(c.out, len(names), fn)
-	var refused *callbackError
-	if err == nil || errors.As(err, &refused) {
+	if err == nil || errors.As(err, new(*callbackError)) {
 		sending.Wait()
 		return err
 	}

@@ -72,8 +72,7 @@ func (u *refUpdater) update(changes ...refChange) error {
 	}
 	fresh := u.c == nil
 	err := u.transact(changes)
-	var broken *staleChildError
-	if !fresh && errors.As(err, &broken) {
+	if !fresh && errors.As(err, new(*staleChildError)) {
 		// The child had ended before we asked, so nothing has happened.
 		err = u.transact(changes)
 	}
