@@ -3,11 +3,12 @@ package caller
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 )
 
-// readProcess reads a process and the number of its parent. The environment of another user's can't be read.
-func readProcess(pid int) (p Process, parent int, err error) {
+// Look reads a process and the number of its parent. The environment of another user's can't be read.
+func Look(pid int) (p Process, parent int, err error) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	stat, err := os.ReadFile(dir + "stat")
 	if err != nil {
@@ -19,8 +20,14 @@ func readProcess(pid int) (p Process, parent int, err error) {
 	if open < 0 || end < open {
 		return p, 0, fmt.Errorf("%sstat has no name", dir)
 	}
-	_, err = fmt.Sscanf(text[end+1:], " %1s %d", new(string), &parent)
-	return Process{pid, text[open+1 : end], readList(dir + "cmdline"), readList(dir + "environ")}, parent, err
+	const state, ppid, start = 0, 1, 19 // counted from behind the name
+	fields := strings.Fields(text[end+1:])
+	if len(fields) <= start {
+		return p, 0, fmt.Errorf("%sstat is too short", dir)
+	}
+	parent, err = strconv.Atoi(fields[ppid])
+	return Process{PID: pid, Name: text[open+1 : end], Args: readList(dir + "cmdline"), Environ: readList(dir + "environ"),
+		Start: fields[start], Ended: strings.Contains("ZX", fields[state])}, parent, err
 }
 
 // readList reads a file whose entries end with a zero byte; nil if it can't be read.

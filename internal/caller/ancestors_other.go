@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// readProcess can't: windows shows names and no environments, which a child has from its parents anyway.
-func readProcess(int) (p Process, parent int, err error) {
+// Look can't: windows shows names and no environments, which a child has from its parents anyway.
+func Look(int) (p Process, parent int, err error) {
 	return p, 0, errors.New(runtime.GOOS + " does not show the environments of processes")
 }

@@ -15,6 +15,8 @@ type Process struct {
 	PID           int
 	Name          string   // as the system calls it
 	Args, Environ []string // nil where they can't be read
+	Start         string   // when it began, as the system counts; no other one of this number has the same
+	Ended         bool     // it is a zombie; only its parent has not noticed
 }
 
 // Origin is where a command comes from.
@@ -137,7 +139,7 @@ func Here(environ []string, terminal bool) Origin {
 	o := Origin{Environ: environ, Terminal: terminal || err == nil}
 	const most = 100 // a process that ends meanwhile may leave a circle of numbers
 	for pid := os.Getppid(); pid > 0 && len(o.Ancestors) < most; {
-		p, parent, err := readProcess(pid)
+		p, parent, err := Look(pid)
 		if err != nil {
 			o.Unread = err.Error()
 			break

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"gitwf/internal/caller"
 	"gitwf/internal/plan"
 )
 
@@ -113,6 +114,17 @@ const (
 	alive
 	ended
 )
+
+// processStart is when a process began. /proc may hide those of others, and some systems say nothing of any.
+func processStart(pid int) (string, processState) {
+	switch p, _, err := caller.Look(pid); {
+	case err == nil && !p.Ended:
+		return p.Start, alive
+	case err != nil && exists(pid):
+		return "", unknown
+	}
+	return "", ended
+}
 
 // exists looks for a process in the way that every system supports.
 func exists(pid int) bool {
