@@ -83,41 +83,7 @@ func joined(list []plan.TaskID) string {
 	return strings.Join(each.Of(list, func(id plan.TaskID) string { return string(id) }), ", ")
 }
 
-// jsonExport is what JSON writes.
-type jsonExport struct {
-	PlanID plan.ID            `json:"plan_id"`
-	Title  string             `json:"title"`
-	Status plan.SessionStatus `json:"session_status"`
-	Plan   json.RawMessage    `json:"plan"` // plan.json, without the tasks that made it
-	Tasks  []taskLine         `json:"tasks"`
-}
-
-// taskLine is one task with where it stands.
-type taskLine struct {
-	ID        plan.TaskID   `json:"task_id"`
-	Parent    plan.TaskID   `json:"parent_task_id,omitempty"`
-	NodeType  plan.NodeType `json:"node_type"`
-	Title     string        `json:"title"`
-	Status    plan.Status   `json:"status"`
-	Reason    string        `json:"reason,omitempty"`
-	DependsOn []plan.TaskID `json:"depends_on,omitempty"`
-	Active    string        `json:"active_artifact_id,omitempty"`
-	Approved  string        `json:"approved_artifact_id,omitempty"`
-	Verdict   plan.Verdict  `json:"verdict,omitempty"`
-}
-
-func (s Snapshot) lines() []taskLine {
-	lines := []taskLine{}
-	for _, t := range s.tasks() {
-		lines = append(lines, taskLine{
-			t.TaskID, t.ParentTaskID, t.NodeType, t.Title, t.Status, s.State.Reason(t), t.DependsOn,
-			plan.VersionID(t.Active), plan.VersionID(t.Approved), t.Verdict,
-		})
-	}
-	return lines
-}
-
-// JSON is one document: the plan without the tasks that made it, and where each task stands. Read takes it back.
+// JSON is one document: the plan without the tasks that made it, and where its session stands. Read takes it back.
 func JSON(s Snapshot) ([]byte, error) {
 	whole := *s.plan()
 	whole.Grafts, whole.Tasks = nil, slices.DeleteFunc(slices.Clone(whole.Tasks), func(t *plan.Task) bool {
@@ -127,8 +93,12 @@ func JSON(s Snapshot) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.Document(jsonExport{s.plan().PlanID, s.plan().Title, s.State.SessionStatus(), json.RawMessage(data),
-		s.lines()}), nil
+	return plan.Document(struct {
+		PlanID plan.ID            `json:"plan_id"`
+		Title  string             `json:"title"`
+		Status plan.SessionStatus `json:"session_status"`
+		Plan   json.RawMessage    `json:"plan"`
+	}{whole.PlanID, whole.Title, s.State.SessionStatus(), data}), nil
 }
 
 // Inner is the plan in what JSON wrote, or the text itself, where that is something else.
