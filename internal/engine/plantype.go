@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"gitwf/internal/contract"
+	"gitwf/internal/document"
 	"gitwf/internal/fault"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
@@ -36,52 +34,44 @@ func (e *Engine) PlanType(name string) (plandoc.Type, error) {
 			"expected a name of lower-case letters, digits and hyphens")
 	}
 	file := templates.TypeDir + "/" + name + ".yaml"
-	f, err := e.Templates.Open(file)
+	data, err := fs.ReadFile(e.Templates, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return plandoc.Type{}, typeError(name, "there is no template "+file)
 	}
 	if err != nil {
 		return plandoc.Type{}, err
 	}
-	defer f.Close()
-	const most = 1 << 20
-	data, err := io.ReadAll(io.LimitReader(f, most))
-	if err != nil {
-		return plandoc.Type{}, fmt.Errorf("read %s: %w", file, err)
-	}
-	y, err := parseType(data)
+	y, err := parseType(file, data)
 	if err == nil && y.Name != name {
-		err = fmt.Errorf("name: expected %s, found %q", name, y.Name)
+		err = fmt.Errorf("%s: name: expected %s, found %q", file, name, y.Name)
 	}
 	if err != nil {
-		return plandoc.Type{}, typeError(name, file+": "+err.Error())
+		return plandoc.Type{}, typeError(name, err.Error())
 	}
 	return y, nil
 }
 
 // parseType reads the file of a type. An unknown field is an error: a skipped demand is not met.
-func parseType(data []byte) (plandoc.Type, error) {
+func parseType(name string, data []byte) (plandoc.Type, error) {
 	var file struct {
 		plandoc.Type `yaml:",inline"`
 		Config       map[string]any `yaml:"config"`
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	dec.KnownFields(true)
-	if err := dec.Decode(&file); err != nil {
+	if err := document.ReadSettings(name, data, &file); err != nil {
 		return plandoc.Type{}, err
 	}
 	text, err := json.Marshal(file.Config)
-	if err != nil {
-		return plandoc.Type{}, fmt.Errorf("config: %w", err)
+	if err == nil {
+		config := json.NewDecoder(bytes.NewReader(text))
+		config.DisallowUnknownFields()
+		err = config.Decode(&file.Type.Config)
 	}
-	config := json.NewDecoder(bytes.NewReader(text))
-	config.DisallowUnknownFields()
-	if err := config.Decode(&file.Type.Config); err != nil {
-		return plandoc.Type{}, fmt.Errorf("config: %w", err)
+	if err != nil {
+		return plandoc.Type{}, fmt.Errorf("%s: config: %w", name, err)
 	}
 	for role := range file.Prompts {
 		if r := contract.Role(role); r.Way() != r || r == "" {
-			return plandoc.Type{}, fmt.Errorf("prompts.%s: expected plan, action or check", role)
+			return plandoc.Type{}, fmt.Errorf("%s: prompts.%s: expected plan, action or check", name, role)
 		}
 	}
 	return file.Type, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"gitwf/internal/agent"
@@ -171,12 +172,9 @@ func (e *Engine) giveUp(ctx context.Context, id plan.ID, toGiveUp func(*plan.Sta
 
 // failedAny reports whether a MUST criterion was run and failed.
 func failedAny(results []plan.CriterionResult) bool {
-	for _, r := range results {
-		if r.Severity == plan.Must && r.Result == plan.ResultFail {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(results, func(r plan.CriterionResult) bool {
+		return r.Severity == plan.Must && r.Result == plan.ResultFail
+	})
 }
 
 // describeReview is a review in one line. If there are findings, it has the first.

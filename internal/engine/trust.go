@@ -99,12 +99,7 @@ var runsCode = Wait{Text: "its criteria run code that was just written, as you a
 
 // Preparation reports whether every command line of the task's preparation may run.
 func (t *Trust) Preparation(task *plan.Task) bool {
-	for _, line := range plandoc.PreparationLines(task) {
-		if !t.Has(line) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(plandoc.PreparationLines(task), func(line string) bool { return !t.Has(line) })
 }
 
 // newLines returns the plan's command lines that are not trusted yet, and of those that come later, each once.
