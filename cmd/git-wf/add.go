@@ -114,8 +114,7 @@ func changedPaths(p *plan.Plan) []string {
 			paths = append(paths, t.DeliverableSpec.Paths...)
 		}
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
+	return slices.Compact(slices.Sorted(slices.Values(paths)))
 }
 
 // freeTask is the next id like that of the plan's last task that no task has or had.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/hooks"
 	"gitwf/internal/agent"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -59,12 +60,7 @@ func isBelow(worktree, program string) bool {
 	if worktree == "" {
 		return false
 	}
-	for _, path := range []*string{&worktree, &program} {
-		if real, err := filepath.EvalSymlinks(*path); err == nil {
-			*path = real
-		}
-	}
-	rel, err := filepath.Rel(worktree, program)
+	rel, err := filepath.Rel(hooks.Resolve(worktree), hooks.Resolve(program))
 	return err == nil && filepath.IsLocal(rel)
 }
 

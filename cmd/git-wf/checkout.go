@@ -29,7 +29,7 @@ func (e *env) checkout(c *cli.Context, store *gitstore.Store) error {
 		return usage("--output: expected a directory, found %q", name)
 	case c.IsSet("output"):
 		if err := os.MkdirAll(e.absolute(name), 0o777); err != nil {
-			return fault.Usage("--output DIR, where you may write", "write %s: %w", plain.Line(name), reasonOf(err))
+			return fault.Usage("--output DIR, where you may write", "write %s: %w", plain.Line(name), fault.Reason(err))
 		}
 		done, err = v.Output(c.Context, id, e.absolute(name))
 	case store.WorkTree() == "":

@@ -161,7 +161,7 @@ func (e *env) openSource(arg string, data []byte) (source, error) {
 	full := e.absolute(arg)
 	info, err := os.Stat(full)
 	if err != nil {
-		return source{}, unreadable(plain.Line(arg), reasonOf(err), "git wf plan -f PATH")
+		return source{}, unreadable(plain.Line(arg), fault.Reason(err), "git wf plan -f PATH")
 	}
 	dir, base := full, "."
 	if !info.IsDir() {
@@ -169,7 +169,7 @@ func (e *env) openSource(arg string, data []byte) (source, error) {
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return source{}, unreadable(plain.Line(arg), reasonOf(err), "git wf plan -f PATH")
+		return source{}, unreadable(plain.Line(arg), fault.Reason(err), "git wf plan -f PATH")
 	}
 	prefix := shownPath(arg, full)
 	if base != "." {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,25 +160,17 @@ func (e *env) readInput(name string, most int64) ([]byte, error) {
 	name = e.absolute(name)
 	info, err := os.Stat(name) // before opening, which would wait for ever for a pipe's other end
 	if err != nil {
-		return nil, reasonOf(err)
+		return nil, fault.Reason(err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, errors.New("is not a file")
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, reasonOf(err)
+		return nil, fault.Reason(err)
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, most))
-}
-
-// reasonOf is the reason without the file's name, which the message has.
-func reasonOf(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	return err
 }
 
 func (e *env) createPlan(c *cli.Context, eng *engine.Engine, d engine.Draft) error {

@@ -60,8 +60,7 @@ func (u user) workflowNames(store *gitstore.Store) []string {
 			names = append(names, strings.TrimSuffix(path.Base(f), ".yaml"))
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 // loadWorkflow reads a workflow by its name or from a file, with those that it uses.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/expand"
 	"gitwf/internal/fault"
@@ -78,9 +79,7 @@ func (e *env) route(c *cli.Context, store *gitstore.Store, task string) (string,
 		names, points = append(names, c.Name), append(points, c.String())
 	}
 	fmt.Fprintln(e.stderr, plain.Line("close: "+strings.Join(points, "; ")))
-	if !slices.Contains(names, workflow.Free) {
-		names = append(names, workflow.Free)
-	}
+	names = each.Add(names, workflow.Free)
 	if e.asks() {
 		name, err := e.askOne(c.Context, "Which workflow, or none, a plan without one:", names)
 		if err == nil || c.Context.Err() != nil {

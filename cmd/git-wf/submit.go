@@ -14,6 +14,7 @@ import (
 
 	"gitwf/internal/contract"
 	"gitwf/internal/engine"
+	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -24,7 +25,7 @@ func (e *env) canSubmit(name string) error {
 	name = e.absolute(name)
 	info, err := os.Stat(name)
 	if err != nil {
-		return reasonOf(err)
+		return fault.Reason(err)
 	}
 	if !info.IsDir() && !info.Mode().IsRegular() {
 		return errors.New("is neither a file nor a directory")

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/audit"
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gate"
 	"gitwf/internal/gitstore"
@@ -173,9 +174,7 @@ func changeLines(all []gate.Landed) (lines []string) {
 		if c.Overturned {
 			text += "; rejected since, and gone"
 		}
-		if !slices.Contains(lines, text) {
-			lines = append(lines, text)
-		}
+		lines = each.Add(lines, text)
 	}
 	return lines
 }

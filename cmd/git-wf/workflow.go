@@ -280,7 +280,7 @@ func (e *env) workflowNew(c *cli.Context, store *gitstore.Store) error {
 			err = createFile(e.absolute(file), files[file])
 		}
 		if err != nil {
-			return fault.Usage("git wf workflow new NAME, with another name", "write %s: %w", file, reasonOf(err))
+			return fault.Usage("git wf workflow new NAME, with another name", "write %s: %w", file, fault.Reason(err))
 		}
 	}
 	fmt.Fprintf(e.stdout, "%s.yaml written; next: git wf workflow lint %[1]s.yaml, then "+

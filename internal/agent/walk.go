@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"syscall"
+
+	"gitwf/internal/fault"
 )
 
 // Limits of a walk, whatever the plan allows: a deeper or larger tree is a runaway, not a deliverable.
@@ -104,10 +106,8 @@ func (w *walker) entry(name string, e fs.DirEntry, depth int) error {
 }
 
 func unreadable(name string, err error) error {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		err = pathErr.Err // the error has the path already, and the temporary directory's name helps nobody
-	}
-	return &CollectError{Path: name, Rule: RuleUnreadable, Want: "something that can be read", Got: err.Error()}
+	why := fault.Reason(err).Error() // the temporary directory's name helps nobody
+	return &CollectError{Path: name, Rule: RuleUnreadable, Want: "something that can be read", Got: why}
 }
 
 func typeName(info fs.FileInfo) string {

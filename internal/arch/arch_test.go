@@ -83,7 +83,7 @@ var allowed = []struct {
 	{"internal/prompt", []string{"internal/contract", "internal/plan", "internal/policy"}},
 	{"internal/contract", []string{"internal/document", "internal/plan", "internal/schema"}},
 	{"internal/exchange", []string{"internal/document", "internal/outline", "internal/plan", "internal/plandoc"}},
-	{"internal/estimate", []string{"internal/document", "internal/plan"}},
+	{"internal/estimate", []string{"internal/document", "internal/plan", "internal/terminal"}},
 	{"internal/graph", []string{"internal/plan", "internal/terminal"}},
 	{"internal/workflow", []string{"internal/document", "internal/plan", "internal/plandoc", "internal/policy",
 		"internal/schema"}},

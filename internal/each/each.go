@@ -1,6 +1,8 @@
 // Package each makes a list, a set or a map of a list. It hides one decision: of no item comes nil.
 package each
 
+import "slices"
+
 // Of is what f makes of each item.
 func Of[E, T any](list []E, f func(E) T) (made []T) {
 	for _, item := range list {
@@ -17,6 +19,16 @@ func If[E any](list []E, ok func(E) bool) (kept []E) {
 		}
 	}
 	return kept
+}
+
+// Add is a list with those of the items behind it that it has not.
+func Add[E comparable](list []E, items ...E) []E {
+	for _, item := range items {
+		if !slices.Contains(list, item) {
+			list = append(list, item)
+		}
+	}
+	return list
 }
 
 // Set has what key makes of each item.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -190,9 +191,7 @@ func (e *Engine) firstBase(ctx context.Context, snap *gitstore.Snapshot) (commit
 			if err != nil {
 				return "", err
 			}
-			if !slices.Contains(bases, a.Base.Commit) {
-				bases = append(bases, a.Base.Commit)
-			}
+			bases = each.Add(bases, a.Base.Commit)
 		}
 	}
 	if len(bases) > 1 {

@@ -12,6 +12,7 @@ import (
 
 	"gitwf/internal/check"
 	"gitwf/internal/contract"
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 	"gitwf/internal/prompt"
@@ -83,9 +84,7 @@ func dirsOf(paths []string) []string {
 	for _, p := range paths {
 		p, _, _ = strings.Cut(p+"x", "*")
 		for dir := path.Dir(p); dir != "." && dir != "/"; dir = path.Dir(dir) {
-			if !slices.Contains(dirs, dir) {
-				dirs = append(dirs, dir)
-			}
+			dirs = each.Add(dirs, dir)
 		}
 	}
 	return dirs

@@ -203,9 +203,7 @@ func (e *Engine) Rerun(ctx context.Context, snap *gitstore.Snapshot, tasks []pla
 	}
 	r, err := e.redo(ctx, snap, s, asked)
 	for _, id := range asks {
-		if !slices.Contains(r.Asks, id) {
-			r.Asks = append(r.Asks, id)
-		}
+		r.Asks = each.Add(r.Asks, id)
 	}
 	r.Landed = append(r.Landed, landed...)
 	return r, err

@@ -15,6 +15,7 @@ import (
 	"gitwf/internal/act"
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
+	"gitwf/internal/each"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -348,9 +349,7 @@ func (r *run) next(s *plan.State) []work {
 			return
 		}
 		if r.outageRests(w.agent) {
-			if !slices.Contains(r.stalled, w.agent) {
-				r.stalled = append(r.stalled, w.agent)
-			}
+			r.stalled = each.Add(r.stalled, w.agent)
 			return
 		}
 		if _, busy := r.running[w.task.TaskID]; len(chosen) < free && !busy && !r.crossed(s, w, chosen) &&

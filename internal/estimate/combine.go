@@ -6,6 +6,7 @@ import (
 
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
 )
 
 // Judgement is somebody's estimate of a task's size: the planner's own number, or an agent's answer.
@@ -55,7 +56,7 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 	}
 	reason := fmt.Sprintf("%s says %s", who, number(judged))
 	if why != "" {
-		reason += ": " + clip(plain.Line(why))
+		reason += ": " + terminal.Clip(plain.Line(why), mostWhy, "…")
 	}
 	r.Days = judged
 	switch {
@@ -73,7 +74,7 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 	case refused:
 		r.Why += "; the agent says that it can't be done in one piece"
 		if told := agent.usable() && r.Days == judged; agent.Why != "" && !told {
-			r.Why += ": " + clip(plain.Line(agent.Why))
+			r.Why += ": " + terminal.Clip(plain.Line(agent.Why), mostWhy, "…")
 		}
 	}
 	if planner == nil || planner.Days != r.Days {
@@ -85,19 +86,13 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 	return r
 }
 
+// mostWhy is how much of a reason fits on a line, in columns.
+const mostWhy = 300
+
 // FarApart reports whether a person should look why two estimates differ.
 func FarApart(a, b float64) bool {
 	const factor, least = 4, 1 // differences between small estimates don't matter
 	return max(a, b) > least && max(a, b) >= factor*min(a, b)
-}
-
-// clip shortens a reason to fit on a line.
-func clip(s string) string {
-	const most = 300
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
 }
 
 // Record is the document of a feasibility check: who judged each leaf of one version of a plan, how, and what counts.

@@ -13,6 +13,7 @@ import (
 	"testing/fstest" // which has the standard library's file system in memory
 	"unicode/utf8"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -96,12 +97,7 @@ func (r *reader) bytes(name string) ([]byte, error) {
 }
 
 // reason returns the error without the file's name, which the finding has.
-func reason(err error) string {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		err = at.Err
-	}
-	return plain.Line(err.Error())
-}
+func reason(err error) string { return plain.Line(fault.Reason(err).Error()) }
 
 func (r *reader) decode(name string, data []byte) (string, bool) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))

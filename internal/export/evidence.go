@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -228,9 +229,7 @@ func (e *Evidence) Lost(tasks []plan.TaskID) []Unproven {
 func Signers(approvals []Approval) string {
 	var names []string
 	for _, a := range approvals {
-		if !slices.Contains(names, a.SignedBy) {
-			names = append(names, a.SignedBy)
-		}
+		names = each.Add(names, a.SignedBy)
 	}
 	return plain.Line(strings.Join(names, ", "))
 }

@@ -4,7 +4,11 @@
 // docs/format.md lists the exit codes.
 package fault
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
 
 // The exit codes.
 const (
@@ -53,4 +57,12 @@ func Refused(hint, format string, args ...any) error {
 // Waiting is the error of a command that can't go on without a person.
 func Waiting(hint, format string, args ...any) error {
 	return &Error{ExitWaiting, hint, fmt.Errorf(format, args...)}
+}
+
+// Reason is an error without the name of a file, which the message has.
+func Reason(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
 }

@@ -133,6 +133,5 @@ func signers(b *export.Bundle, e *export.Evidence) []string {
 			names = append(names, a.SignedBy)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }

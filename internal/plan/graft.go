@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 )
 
@@ -68,7 +69,7 @@ func PlanCriteria() []Criterion {
 // planningTasks are the ACTION that makes a plan and its CHECK.
 func (p Planner) planningTasks(id TaskID, title string, parent TaskID, description string) []*Task {
 	// The hard rules come first, whoever else reviews.
-	reviewers := union([]string{ReviewerPlan}, p.Reviewers)
+	reviewers := each.Add([]string{ReviewerPlan}, p.Reviewers...)
 	return []*Task{
 		{
 			TaskID: id, NodeType: Action, Title: title, ParentTaskID: parent, Agent: p.Agent, EstimatedPersonDays: 0.5,

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/relpath"
 )
 
@@ -268,7 +269,7 @@ func (p *Plan) tasksBelow(leaf *Task, heir TaskID, base *Plan) []*Task {
 		}
 		switch moved.NodeType {
 		case Action:
-			moved.DependsOn = union(moved.DependsOn, leaf.DependsOn)
+			moved.DependsOn = each.Add(slices.Clone(moved.DependsOn), leaf.DependsOn...)
 			moved.Covers = slices.DeleteFunc(slices.Clone(moved.Covers), foreign)
 			moved.AcceptanceCriteria = slices.Clone(moved.AcceptanceCriteria)
 			for i := range moved.AcceptanceCriteria {
@@ -282,7 +283,7 @@ func (p *Plan) tasksBelow(leaf *Task, heir TaskID, base *Plan) []*Task {
 				}
 			}
 			if moved.TaskID == heir {
-				moved.Covers = union(moved.Covers, leaf.Covers)
+				moved.Covers = each.Add(slices.Clone(moved.Covers), leaf.Covers...)
 				moved.AcceptanceCriteria = inheritCriteria(moved.AcceptanceCriteria, leaf.AcceptanceCriteria)
 			}
 		case Check:
@@ -361,16 +362,6 @@ func replaceID(ids []TaskID, old, new TaskID) []TaskID {
 		}
 	}
 	return ids
-}
-
-func union[T comparable](a, b []T) []T {
-	all := slices.Clone(a)
-	for _, x := range b {
-		if !slices.Contains(all, x) {
-			all = append(all, x)
-		}
-	}
-	return all
 }
 
 // checkOf is the CHECK of an ACTION, nil if there is none.

@@ -50,8 +50,7 @@ func pathsOfContext(t *plan.Task) []string {
 	for i, p := range paths {
 		paths[i] = strings.TrimSuffix(strings.TrimPrefix(p, "./"), "/")
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
+	return slices.Compact(slices.Sorted(slices.Values(paths)))
 }
 
 // checkChange checks the deliverable_spec of a task that changes the repository.

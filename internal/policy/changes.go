@@ -164,8 +164,7 @@ func (c Changes) Heads() []string {
 			heads = append(heads, strings.Join(r.Parts[:n], "/"))
 		}
 	}
-	slices.Sort(heads)
-	return slices.Compact(heads)
+	return slices.Compact(slices.Sorted(slices.Values(heads)))
 }
 
 // The files of git that decide what becomes of others: the attributes, of a directory and what is below it, and the
@@ -180,9 +179,7 @@ const (
 func (p *Policy) Watched() []string {
 	dirs := p.RootPaths()
 	add := func(name string) {
-		if !slices.Contains(dirs, name) {
-			dirs = append(dirs, name)
-		}
+		dirs = each.Add(dirs, name)
 	}
 	for _, dir := range p.Changes.Heads() {
 		add(dir)

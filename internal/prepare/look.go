@@ -3,7 +3,6 @@ package prepare
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"gitwf/internal/fault"
 	"gitwf/internal/glob"
 	"gitwf/internal/plain"
 	"gitwf/internal/plandoc"
@@ -63,27 +63,19 @@ func readFile(root *os.Root, name string, out *bytes.Buffer) error {
 	name = inside(name)
 	info, err := root.Stat(name)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", plain.Line(name), reason(err))
+		return fmt.Errorf("read %s: %w", plain.Line(name), fault.Reason(err))
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("read %s: is no file", plain.Line(name))
 	}
 	f, err := root.Open(name)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", plain.Line(name), reason(err))
+		return fmt.Errorf("read %s: %w", plain.Line(name), fault.Reason(err))
 	}
 	defer f.Close()
 	n, err := io.Copy(out, io.LimitReader(f, MaxOutput))
 	if err == nil && info.Size() > n {
 		fmt.Fprintf(out, "\n[... %d bytes left out ...]\n", info.Size()-n)
-	}
-	return err
-}
-
-// reason is what is wrong with a file, without the file's name.
-func reason(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
 	}
 	return err
 }
@@ -154,7 +146,7 @@ func files(ctx context.Context, root *os.Root, below string, f func(name string,
 		below = "."
 	}
 	if _, err := root.Stat(below); err != nil {
-		return fmt.Errorf("look below %s: %w", plain.Line(below), reason(err))
+		return fmt.Errorf("look below %s: %w", plain.Line(below), fault.Reason(err))
 	}
 	seen := 0
 	return fs.WalkDir(root.FS(), below, func(name string, d fs.DirEntry, err error) error {

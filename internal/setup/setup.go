@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"gitwf/hooks"
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -138,9 +139,7 @@ func (s Setup) Expect(ctx context.Context, policy plan.OID) (failed, err error) 
 		return nil, err
 	}
 	for _, root := range next.Watched() {
-		if !slices.Contains(o.Roots, root) {
-			o.Roots = append(o.Roots, root)
-		}
+		o.Roots = each.Add(o.Roots, root)
 	}
 	_, failed = hooks.Install(ctx, o)
 	return failed, nil

@@ -77,8 +77,7 @@ func names(dirs ...map[string]node) []string {
 	for _, d := range dirs {
 		all = slices.AppendSeq(all, maps.Keys(d))
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
 func tooDeep(path string) error {

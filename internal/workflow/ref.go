@@ -60,8 +60,7 @@ func (e *env) names() []string {
 	for ; e != nil && !e.wall; e = e.up {
 		names = append(names, e.name)
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 // look follows a path of names, the first of which is in scope.
