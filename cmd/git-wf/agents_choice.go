@@ -12,6 +12,7 @@ import (
 
 	"gitwf/hooks"
 	"gitwf/internal/agent"
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -24,12 +25,9 @@ type choice [][2]string
 // chooseAgents sets up who makes plans where nobody is: the one vendor's agent that is here or, of several, the one
 // that the user takes. What nobody is set up for besides goes with it.
 func (e *env) chooseAgents(c *cli.Context, store *gitstore.Store, set *agent.Set, otherwise string) error {
-	var names []string
-	for _, f := range set.Found() {
-		if !isBelow(store.WorkTree(), f.Path) {
-			names = append(names, f.Name)
-		}
-	}
+	names := each.Pick(set.Found(), func(f agent.Found) (string, bool) {
+		return f.Name, !isBelow(store.WorkTree(), f.Path)
+	})
 	if len(names) == 0 {
 		return fault.Usage("install one, or git config wf.planner AGENT, or --planner AGENT (git wf agents "+
 			"lists them); or "+
@@ -120,10 +118,7 @@ func choose(set *agent.Set, names []string, name string) (choice, error) {
 
 // commands are those that make the settings.
 func (ch choice) commands() string {
-	var all []string
-	for _, kv := range ch {
-		all = append(all, "git config "+kv[0]+" "+shell.Word(kv[1]))
-	}
+	all := each.Of(ch, func(kv [2]string) string { return "git config " + kv[0] + " " + shell.Word(kv[1]) })
 	return strings.Join(all, " && ")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/plain"
 )
@@ -85,12 +86,9 @@ func checkSubcommand(c *cli.Context) error {
 	if word == "" || c.Command.Command(word) != nil {
 		return nil
 	}
-	var names []string
-	for _, sub := range c.Command.Subcommands {
-		if sub.Name != "help" {
-			names = append(names, sub.Name)
-		}
-	}
+	names := each.Pick(c.Command.Subcommands, func(sub *cli.Command) (string, bool) {
+		return sub.Name, sub.Name != "help"
+	})
 	name := strings.TrimPrefix(c.Command.HelpName, "git wf ")
 	return fault.Usage(nearestCommand("git wf "+name, word, c.Command.Subcommands, "git wf "+name+" --help"),
 		"%s takes %s, found %q", name, strings.Join(names[:len(names)-1], ", ")+" or "+names[len(names)-1], word)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plandoc"
 )
 
@@ -187,12 +188,7 @@ func printOverview(w io.Writer) {
 
 // nearestCommand is the hint for a word that is none of the commands after prefix: which one was meant, or otherwise.
 func nearestCommand(prefix, word string, commands []*cli.Command, otherwise string) string {
-	var names []string
-	for _, c := range commands {
-		if !c.Hidden {
-			names = append(names, c.Name)
-		}
-	}
+	names := each.Pick(commands, func(c *cli.Command) (string, bool) { return c.Name, !c.Hidden })
 	if name := nearestWord(word, names); name != "" {
 		return "did you mean " + prefix + " " + name + "?"
 	}

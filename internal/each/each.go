@@ -21,6 +21,16 @@ func If[E any](list []E, ok func(E) bool) (kept []E) {
 	return kept
 }
 
+// Pick is what f makes of the items for which it says so.
+func Pick[E, T any](list []E, f func(E) (T, bool)) (picked []T) {
+	for _, item := range list {
+		if made, ok := f(item); ok {
+			picked = append(picked, made)
+		}
+	}
+	return picked
+}
+
 // Add is a list with those of the items behind it that it has not.
 func Add[E comparable](list []E, items ...E) []E {
 	for _, item := range items {

@@ -104,10 +104,9 @@ type stacked struct {
 
 // approved are the approved versions of tasks.
 func approved(snap *gitstore.Snapshot, tasks []plan.TaskID) []stacked {
-	list := make([]stacked, len(tasks))
-	for i, id := range tasks {
-		list[i] = stacked{id, snap.State().Tasks[id].Approved}
-	}
+	list := each.Of(tasks, func(id plan.TaskID) stacked {
+		return stacked{id, snap.State().Tasks[id].Approved}
+	})
 	return list
 }
 
@@ -459,12 +458,9 @@ func (e *Engine) outside(ctx context.Context, t *plan.Task, a plan.Artifact) ([]
 	for i, f := range entries {
 		files[i].Path = f.Path
 	}
-	var outside []string
-	for _, f := range plandoc.ChangedFiles(files) {
-		if !plandoc.Covers(t.DeliverableSpec.Paths, f.Path) {
-			outside = append(outside, f.Path)
-		}
-	}
+	outside := each.Pick(plandoc.ChangedFiles(files), func(f plandoc.ChangedFile) (string, bool) {
+		return f.Path, !plandoc.Covers(t.DeliverableSpec.Paths, f.Path)
+	})
 	return outside, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/terminal"
@@ -133,11 +134,8 @@ func (r *Record) Judge(leaves []*plan.Task, agent map[plan.TaskID]Judgement, w W
 
 // TooLarge returns the leaves that must be split, in plan order.
 func (r *Record) TooLarge() []plan.TaskID {
-	var ids []plan.TaskID
-	for _, t := range r.Tasks {
-		if !t.OneShotPass {
-			ids = append(ids, t.TaskID)
-		}
-	}
+	ids := each.Pick(r.Tasks, func(t TaskResult) (plan.TaskID, bool) {
+		return t.TaskID, !t.OneShotPass
+	})
 	return ids
 }

@@ -230,12 +230,9 @@ type waivedCriterion struct {
 }
 
 func waivedCriteria(r plan.Review) []waivedCriterion {
-	var list []waivedCriterion
-	for _, c := range r.Criteria {
-		if c.Result == plan.ResultWaived {
-			list = append(list, waivedCriterion{c.ID, c.By, c.Evidence})
-		}
-	}
+	list := each.Pick(r.Criteria, func(c plan.CriterionResult) (waivedCriterion, bool) {
+		return waivedCriterion{c.ID, c.By, c.Evidence}, c.Result == plan.ResultWaived
+	})
 	return list
 }
 

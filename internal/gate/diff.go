@@ -262,10 +262,9 @@ func (g *Gate) list(ctx context.Context, top *node, dir string) ([]gitstore.Tree
 	if len(d.flaws) > 0 {
 		return nil, &flawError{d.flaws}
 	}
-	entries := make([]gitstore.TreeEntry, len(d.changes))
-	for i, c := range d.changes {
-		entries[i] = gitstore.TreeEntry{Path: strings.TrimPrefix(c.Path, dir+"/"), Mode: c.Mode, OID: c.OID}
-	}
+	entries := each.Of(d.changes, func(c Change) gitstore.TreeEntry {
+		return gitstore.TreeEntry{Path: strings.TrimPrefix(c.Path, dir+"/"), Mode: c.Mode, OID: c.OID}
+	})
 	return entries, nil
 }
 

@@ -107,12 +107,9 @@ func (s *Store) prefetchDocuments(ctx context.Context, treeish plan.OID) error {
 	if err != nil {
 		return nil //nolint:nilerr // not a tree here: reading it reports that
 	}
-	var oids []plan.OID
-	for _, e := range entries {
-		if path.Ext(e.Path) == ".json" && !strings.Contains(e.Path, "/files/") {
-			oids = append(oids, e.OID)
-		}
-	}
+	oids := each.Pick(entries, func(e TreeEntry) (plan.OID, bool) {
+		return e.OID, path.Ext(e.Path) == ".json" && !strings.Contains(e.Path, "/files/")
+	})
 	if err := s.Prefetch(ctx, oids); err != nil {
 		return err
 	}

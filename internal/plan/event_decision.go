@@ -210,12 +210,9 @@ func (e ApplyDecision) addAmendment(s *State, c *Change) error {
 // Held are the tasks that a deciding task orders, in plan order.
 func (s *State) Held(by TaskID) []TaskID {
 	f := s.newFlow()
-	var held []TaskID
-	for _, t := range s.order {
-		if t.NodeType == Action && t.Status != StatusAbandoned && f.holderOf(t.Task) == by {
-			held = append(held, t.TaskID)
-		}
-	}
+	held := each.Pick(s.order, func(t *TaskState) (TaskID, bool) {
+		return t.TaskID, t.NodeType == Action && t.Status != StatusAbandoned && f.holderOf(t.Task) == by
+	})
 	return held
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 )
 
@@ -452,12 +453,9 @@ func (t *TaskRecords) Waived(version int, criterion string) bool {
 
 // WaivedCriteria are the criteria of a version that did not pass and do not count, on a person's word.
 func (t *TaskRecords) WaivedCriteria(version int) []string {
-	var ids []string
-	for _, w := range t.Waivers {
-		if w.Version == version {
-			ids = append(ids, UnescapeName(w.Criterion))
-		}
-	}
+	ids := each.Pick(t.Waivers, func(w WaiverRecord) (string, bool) {
+		return UnescapeName(w.Criterion), w.Version == version
+	})
 	return ids
 }
 

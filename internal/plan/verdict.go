@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 )
 
@@ -36,12 +37,9 @@ func Score(results []CriterionResult) int {
 func (r Review) FailedMust() []string { return failedMust(r.Criteria) }
 
 func failedMust(results []CriterionResult) []string {
-	var ids []string
-	for _, r := range results {
-		if r.Severity == Must && !r.Passed() {
-			ids = append(ids, r.ID)
-		}
-	}
+	ids := each.Pick(results, func(r CriterionResult) (string, bool) {
+		return r.ID, r.Severity == Must && !r.Passed()
+	})
 	return ids
 }
 

@@ -2,9 +2,11 @@ package plandoc
 
 import (
 	"fmt"
+	"strings"
+
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"strings"
 )
 
 // Summary is what is known about an approved version: what its maker recorded, and the newest review that approved it.
@@ -98,12 +100,9 @@ func (s Summary) notes() []string {
 	if s.Review == nil {
 		return nil
 	}
-	var lines []string
-	for _, c := range s.Review.Criteria {
-		if c.Result == plan.ResultWaived {
-			lines = append(lines, plain.Line(c.ID)+" does not hold: it was waived")
-		}
-	}
+	lines := each.Pick(s.Review.Criteria, func(c plan.CriterionResult) (string, bool) {
+		return plain.Line(c.ID) + " does not hold: it was waived", c.Result == plan.ResultWaived
+	})
 	for _, sg := range s.Review.Suggestions {
 		lines = append(lines, fmt.Sprintf("%s (%s)", plain.Line(sg.Text), plain.Line(sg.Priority)))
 	}

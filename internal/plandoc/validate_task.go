@@ -3,15 +3,17 @@ package plandoc
 import (
 	"cmp"
 	"fmt"
-	"gitwf/internal/plain"
-	"gitwf/internal/plan"
-	"gitwf/internal/relpath"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"unicode"
+
+	"gitwf/internal/each"
+	"gitwf/internal/plain"
+	"gitwf/internal/plan"
+	"gitwf/internal/relpath"
 )
 
 // checkTask checks what can be said of one task alone, or of it and the tasks that it names.
@@ -126,12 +128,9 @@ func (v *validator) exampleID(id plan.TaskID, example string) string {
 	if len(v.plan.Tasks) > enough || v.fs.Full() {
 		return ""
 	}
-	var known []string
-	for _, t := range v.plan.Tasks {
-		if t.NodeType != plan.Check {
-			known = append(known, string(t.TaskID))
-		}
-	}
+	known := each.Pick(v.plan.Tasks, func(t *plan.Task) (string, bool) {
+		return string(t.TaskID), t.NodeType != plan.Check
+	})
 	if guess := Nearest(string(id), known); guess != "" {
 		return strings.Replace(example, "%s", guess, 1)
 	}

@@ -39,10 +39,9 @@ func (s *Server) signReviews(ctx context.Context, snap *gitstore.Snapshot, id pl
 	if err != nil || len(policy.Keys) == 0 {
 		return err
 	}
-	var refs []gitstore.ReviewRef
-	for _, rec := range snap.Records.Of(id).Reviews {
-		refs = append(refs, gitstore.ReviewRef{Task: id, Review: rec})
-	}
+	refs := each.Of(snap.Records.Of(id).Reviews, func(rec plan.ReviewRecord) gitstore.ReviewRef {
+		return gitstore.ReviewRef{Task: id, Review: rec}
+	})
 	by := map[string]signed{}
 	proofs, err := export.ProveReviews(ctx, s.Store, snap, refs, policy)
 	for ref, p := range proofs {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -255,12 +256,9 @@ func (l *linter) judge(x *expander, review bool) *plan.Plan {
 		return p
 	}
 	if r := plandoc.ReviewPlan(p, plandoc.Stated); review && r.Verdict != plan.Approved {
-		var why []string
-		for _, c := range r.Criteria {
-			if c.Result == plan.ResultFail {
-				why = append(why, c.ID+": "+c.Evidence)
-			}
-		}
+		why := each.Pick(r.Criteria, func(c plan.CriterionResult) (string, bool) {
+			return c.ID + ": " + c.Evidence, c.Result == plan.ResultFail
+		})
 		example := ""
 		if len(r.Suggestions) > 0 {
 			example = r.Suggestions[0].Text
