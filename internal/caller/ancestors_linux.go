@@ -26,8 +26,9 @@ func Look(pid int) (p Process, parent int, err error) {
 		return p, 0, fmt.Errorf("%sstat is too short", dir)
 	}
 	parent, err = strconv.Atoi(fields[ppid])
-	return Process{PID: pid, Name: text[open+1 : end], Args: readList(dir + "cmdline"),
-		Environ: readList(dir + "environ"), Start: fields[start], Ended: strings.Contains("ZX", fields[state])}, parent, err
+	p = Process{PID: pid, Name: text[open+1 : end], Args: readList(dir + "cmdline"), Environ: readList(dir + "environ"),
+		Start: fields[start], Ended: strings.Contains("ZX", fields[state])}
+	return p, parent, err
 }
 
 // readList reads a file whose entries end with a zero byte; nil if it can't be read.
