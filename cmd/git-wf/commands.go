@@ -109,7 +109,7 @@ func (e *env) workCommands() []*cli.Command {
 		command("next [TASK]", "give an outside agent its next task, or say what each open task waits for",
 			e.onEnginePlan(warmPlan, e.next), planFlag(), jsonFlag(),
 			boolFlag("claim", "take the task; the work is handed in with the number that is printed"),
-			textFlag("agent", "claim under this `NAME`", claimAgentKey+", or git's user.name"),
+			textFlag("agent", "claim under this `NAME`", "git's user.name"),
 			textFlag("lease", "hold the claim for `TIME`, such as 20m", "wf.lease, or 5m"),
 			countFlag("renew", "extend claim `N` of TASK by a whole lease from now", ""),
 			countFlag("release", "give claim `N` of TASK back", ""),

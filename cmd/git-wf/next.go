@@ -19,9 +19,6 @@ import (
 	"gitwf/internal/readmodel"
 )
 
-// claimAgentKey is the setting of git's configuration that names who claims.
-const claimAgentKey = "wf.claimagent"
-
 // nextUsage refuses options without what they need.
 func nextUsage(c *cli.Context) error {
 	for _, name := range []string{"renew", "release"} {
@@ -87,19 +84,9 @@ func (e *env) next(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 
 // claimAgent is the name under which a task is claimed.
 func (e *env) claimAgent(c *cli.Context, store *gitstore.Store, claims bool) (string, error) {
-	setting, name := "--agent", c.String("agent")
-	if name == "" && !c.IsSet("agent") {
-		settings, err := store.Settings(c.Context, claimAgentKey)
-		if err != nil {
-			return "", err
-		}
-		for _, s := range settings {
-			setting, name = s[0], s[1]
-		}
-	}
-	if name != "" || c.IsSet("agent") {
+	if name := c.String("agent"); c.IsSet("agent") {
 		if wrong := engine.CheckAgentName(name); wrong != "" {
-			return "", usage("%s: %s", setting, wrong)
+			return "", usage("--agent: %s", wrong)
 		}
 		return name, nil
 	}
