@@ -115,7 +115,7 @@ var flagRules = map[string][]flagRule{
 	"plan": {{flags: "set", needs: "workflow"}, {flags: "check|no-check"},
 		{flags: "type|complexity", with: "amend|edit", why: "a plan keeps the type that it began with; a higher " +
 			"complexity is said in the plan itself: git wf plan --edit, and complexity: complex at its top"},
-		{flags: "partial|session|list|output|open-only|check|no-check", with: "amend|edit",
+		{flags: "partial|session|list|open-only|check|no-check", with: "amend|edit",
 			why: "it belongs to a new plan"},
 		{flags: "workflow", with: "file|planner|amend|edit|message|type|complexity"},
 		{flags: "attach|from", with: "amend|edit",
