@@ -59,22 +59,17 @@ func (e *env) worker(c *cli.Context) error {
 	if err = gitstore.CloneToWork(c.Context, dir, url); err == nil {
 		err = there.withStore(c.Context, func(store *gitstore.Store) error { return there.workIn(c, store, trusted) })
 	}
-	var unsaid *unsaidError
-	if errors.As(err, &unsaid) {
+	if errors.Is(err, errKept) {
 		return err
+	}
+	if errors.Is(err, gitstore.ErrLost) {
+		err = fault.Refused("git wf worker again, when this works: git ls-remote "+shell.Word(url), "%w", err)
 	}
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// unsaidError: the server does not have yet what a worker did.
-type unsaidError struct {
-	error
-	dir string
-}
-
-func (u *unsaidError) Exit() (int, string) {
-	return fault.ExitRefused, "git -C " + shell.Word(u.dir) + " wf sync"
-}
+// errKept: the server does not have yet what a worker did.
+var errKept = errors.New("what was done is not handed in")
 
 // workIn works in a worker's clone.
 func (e *env) workIn(c *cli.Context, store *gitstore.Store, trusted []byte) error {
@@ -103,7 +98,7 @@ func (e *env) workIn(c *cli.Context, store *gitstore.Store, trusted []byte) erro
 		return err
 	})
 	if unsaid := store.Finish(context.WithoutCancel(c.Context), handInTime); unsaid != nil {
-		return &unsaidError{unsaid, e.dir}
+		return fault.Refused("git -C "+shell.Word(e.dir)+" wf sync", "%w: %w", errKept, unsaid)
 	}
 	if err == nil && !did {
 		snap, readErr := store.Snapshot(c.Context, id)
