@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -43,7 +44,7 @@ func (e *env) inboxItems(ctx context.Context, eng *engine.Engine, only plan.ID) 
 		}
 		all = append(all, items...)
 	}
-	slices.SortStableFunc(all, func(a, b engine.Item) int { return a.Since.Compare(b.Since) })
+	each.Sort(all, func(a, b engine.Item) int { return a.Since.Compare(b.Since) })
 	return all, nil
 }
 

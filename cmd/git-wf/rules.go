@@ -55,7 +55,7 @@ var rules = map[string]commandRule{
 	"split": decision, "undo": decision, "complete": decision, "trust": {person: "!list"},
 	"prune": {looks: true, person: "!dry-run"}, "sync": {looks: true, outside: "*"},
 	"land": {looks: true, lands: true, person: "*"}, "export": {looks: true, lands: true, person: "commit"},
-	"run": {looks: true, lands: true, outside: "*", person: "land"},
+	"run": {looks: true, lands: true, outside: "*", person: "land"}, "worker": {outside: "*"},
 
 	"policy": decision, "policy show": {looks: true}, "policy log": {looks: true},
 	"ui": {person: "!read-only"}, "hooks uninstall": {person: "*"},

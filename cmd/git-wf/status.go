@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/act"
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -131,7 +132,7 @@ func costTotals(items []engine.Cost) []costTotal {
 		t.OutputTokens += i.OutputTokens
 		t.CostUSD += i.CostUSD
 	}
-	slices.SortStableFunc(totals, func(a, b costTotal) int {
+	each.Sort(totals, func(a, b costTotal) int {
 		return cmp.Or(cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Model, b.Model))
 	})
 	return totals

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -104,7 +105,7 @@ func workOf(at *readmodel.Plan, now time.Time) (all []work) {
 			all = append(all, work{c, progress.Elapsed(now.Sub(c.Started)), at.State.Subject(c.Task).Title})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b work) int { return a.Started.Compare(b.Started) })
+	each.Sort(all, func(a, b work) int { return a.Started.Compare(b.Started) })
 	return all
 }
 

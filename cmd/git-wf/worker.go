@@ -27,7 +27,7 @@ func (e *env) workerCommand() *cli.Command {
 		e.worker,
 		textFlag("remote", "the `URL` of the server's repository", ""), planFlag(),
 		boolFlag("once", "do one task"),
-		&cli.DurationFlag{Name: "max-idle", Usage: "wait this `TIME` for work", DefaultText: "while others work"},
+		textFlag("max-idle", "wait this `TIME` for work, such as 10m", "while others work"),
 		textFlag("labels", "what this machine has, as tasks want it in meta.labels: `NAMES`, with commas", "wf.labels"),
 		textFlag("trust", "the `FILE` .git/wf/trust of a repository whose user trusts the plan's command lines", ""),
 		quietFlag())
@@ -90,11 +90,17 @@ func (e *env) workIn(c *cli.Context, store *gitstore.Store, trusted []byte) erro
 		labels := splitLabels(c.String("labels"))
 		eng.Labels = func() []string { return labels }
 	}
+	var idle time.Duration
+	if text := c.String("max-idle"); text != "" {
+		if idle, err = time.ParseDuration(text); err != nil || idle < 0 {
+			return usage("--max-idle: expected a time such as 10m or 90s, found %s", plain.Quote(text))
+		}
+	}
 	did := false
 	err = e.watched(c, eng, func(ctx context.Context) (err error) {
 		ctx, end := untilInterrupted(ctx, func() {})
 		defer end()
-		did, err = eng.Work(ctx, id, engine.Works{Once: c.Bool("once"), Idle: c.Duration("max-idle")})
+		did, err = eng.Work(ctx, id, engine.Works{Once: c.Bool("once"), Idle: idle})
 		return err
 	})
 	if unsaid := store.Finish(context.WithoutCancel(c.Context), handInTime); unsaid != nil {

@@ -184,7 +184,7 @@ func (a *auditor) withReferred(docs []document) []document {
 			docs = append(docs, of)
 		}
 	}
-	slices.SortStableFunc(docs, func(x, y document) int { return x.rank() - y.rank() })
+	each.Sort(docs, func(x, y document) int { return x.rank() - y.rank() })
 	return docs
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -161,7 +162,7 @@ func (l *landing) landedLines(ctx context.Context, group []arrival) (lines []lin
 		at, taken := undos[c.key()]
 		return taken && !c.at.After(at)
 	})
-	slices.SortStableFunc(all, func(a, b arrival) int { return b.at.Compare(a.at) })
+	each.Sort(all, func(a, b arrival) int { return b.at.Compare(a.at) })
 	since := slices.IndexFunc(all, func(c arrival) bool { return c.key() == undone })
 	for i, c := range all {
 		isLater := undone != "" && (since < 0 || !c.at.Before(all[since].at))

@@ -60,7 +60,7 @@ func (e *Engine) redo(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 			}
 		}
 	}
-	slices.SortStableFunc(r.Again, func(a, b Again) int { return s.Place(a.TaskID) - s.Place(b.TaskID) })
+	each.Sort(r.Again, func(a, b Again) int { return s.Place(a.TaskID) - s.Place(b.TaskID) })
 	return r, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
@@ -124,7 +125,7 @@ func (l *ledger) differ(other *ledger) []changeName {
 			tasks = append(tasks, task)
 		}
 	}
-	slices.SortStableFunc(tasks, changeName.compare)
+	each.Sort(tasks, changeName.compare)
 	return tasks
 }
 

@@ -713,7 +713,7 @@ func (c *code) renames(ctx context.Context, turns map[string]turn) (map[string]s
 			}
 		}
 	}
-	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(b.alike, a.alike) })
+	each.Sort(pairs, func(a, b pair) int { return cmp.Compare(b.alike, a.alike) })
 	moves, taken := map[string]string{}, map[string]bool{}
 	for _, p := range pairs {
 		if moves[p.from] == "" && !taken[p.to] {

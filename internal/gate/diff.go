@@ -162,7 +162,7 @@ func (g *Gate) diffTops(ctx context.Context, before, after *node) ([]Change, []f
 		d.flaws = []flaw{{after.flaw.Name, after.flaw.Why}}
 	}
 	err := d.level(ctx, pairs("", before.entries, after.entries))
-	slices.SortStableFunc(d.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	each.Sort(d.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return d.changes, d.flaws, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 )
@@ -68,10 +69,10 @@ func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []r
 	kept := maps.Clone(s.share.kept)
 	s.share.mu.Unlock()
 	own, err := s.Tip(ctx, id)
-	ended = slices.DeleteFunc(ended, func(end refChange) bool {
+	ended = each.If(ended, func(end refChange) bool { // the caller keeps its list
 		_, unknown := kept[end.ref]
 		delete(kept, end.ref)
-		return unknown
+		return !unknown
 	})
 	var leases []string
 	args := []string{"--end-of-options", remote}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 )
 
 // readJSON reads an object, in which comments may be.
@@ -32,7 +33,7 @@ type edit struct {
 
 // apply carries the edits out from the end on. None of them is inside of another that comes later.
 func (m *merge) apply() string {
-	slices.SortStableFunc(m.edits, func(a, b edit) int { return int(b.from - a.from) })
+	each.Sort(m.edits, func(a, b edit) int { return int(b.from - a.from) })
 	for _, e := range m.edits {
 		m.text = m.text[:e.from] + e.text + m.text[e.to:]
 	}

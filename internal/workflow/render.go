@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
@@ -161,7 +162,7 @@ func (w *Workflow) inOrder(fs plan.Findings) plan.Findings {
 	for i, f := range w.files {
 		rank[f.Name] = i
 	}
-	slices.SortStableFunc(fs, func(a, b plan.Finding) int {
+	each.Sort(fs, func(a, b plan.Finding) int {
 		return cmp.Or(rank[a.File]-rank[b.File], a.Line-b.Line)
 	})
 	return fs

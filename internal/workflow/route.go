@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plandoc"
 )
@@ -93,7 +94,7 @@ const margin = 2
 // Choose sorts the candidates, the most points first, and says how many of them a sentence may mean: of several only
 // the user knows. What has no more points than Free is out.
 func Choose(all []Candidate) (close int) {
-	slices.SortStableFunc(all, func(a, b Candidate) int {
+	each.Sort(all, func(a, b Candidate) int {
 		return cmp.Or(cmp.Compare(b.Points, a.Points),
 			cmp.Compare(strings.TrimPrefix(a.Name, Free), strings.TrimPrefix(b.Name, Free)))
 	})
