@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -104,16 +105,12 @@ func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []r
 
 // handedIn lists the claims of a plan at a remote on which something was handed in.
 func (s *Store) handedIn(ctx context.Context, remote string, id plan.ID) (waiting []refChange, err error) {
-	const most = 256 // claims that are new here, of which a hostile remote may have any number
 	prefix := claimRefs + string(id) + "/"
-	claims, absent := []refChange(nil), []string(nil)
+	var claims []refChange
 	if s.Works != "" {
 		claims, err = s.listRefs(ctx, prefix)
-	} else if claims, err = s.remoteRefs(ctx, remote, prefix+"*"); err == nil {
-		absent, err = s.absent(ctx, claims)
-	}
-	if err == nil && len(absent) > 0 {
-		err = s.fetch(ctx, remote, "--no-prune", absent[:min(most, len(absent))]...)
+	} else if claims, err = s.remoteRefs(ctx, remote, prefix+"*"); err == nil && len(claims) > 0 {
+		claims, err = s.fetchClaims(ctx, remote, id, claims)
 	}
 	if err == nil {
 		err = s.objects.each(ctx, objectsOf(claims), func(i int, o object) error {
@@ -126,22 +123,30 @@ func (s *Store) handedIn(ctx context.Context, remote string, id plan.ID) (waitin
 	return waiting, err
 }
 
-// absent names the refs whose objects are not here.
-func (s *Store) absent(ctx context.Context, refs []refChange) (names []string, err error) {
-	err = s.objects.each(ctx, objectsOf(refs), func(i int, o object) error {
+// fetchClaims fetches what the claims of a remote on a plan's tasks hold. A hostile remote has any number of others.
+func (s *Store) fetchClaims(ctx context.Context, remote string, id plan.ID, all []refChange) (claims []refChange,
+	err error) {
+	snap, err := s.Snapshot(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	tasks := snap.Plan.Index()
+	claims = each.If(all, func(c refChange) bool { return tasks.Task(plan.TaskID(path.Base(c.ref))) != nil })
+	var absent []string
+	err = s.objects.each(ctx, objectsOf(claims), func(i int, o object) error {
 		if o.Kind == "" {
-			names = append(names, refs[i].ref)
+			absent = append(absent, claims[i].ref)
 		}
 		return nil
 	})
-	return names, err
+	if err == nil && len(absent) > 0 {
+		err = s.fetch(ctx, remote, "--no-prune", absent...)
+	}
+	return claims, err
 }
 
-func objectsOf(refs []refChange) (names []string) {
-	for _, r := range refs {
-		names = append(names, string(r.new))
-	}
-	return names
+func objectsOf(refs []refChange) []string {
+	return each.Of(refs, func(r refChange) string { return string(r.new) })
 }
 
 // Finish pushes what is not pushed yet. It tries for a time.
