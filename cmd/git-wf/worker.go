@@ -74,6 +74,10 @@ var errKept = errors.New("what was done is not handed in")
 // workIn works in a worker's clone.
 func (e *env) workIn(c *cli.Context, store *gitstore.Store, trusted []byte) error {
 	id, err := e.planToWork(c, store)
+	for try := 1; try < 3 && errors.Is(err, gitstore.ErrLost); try++ {
+		_ = gitstore.Pause(c.Context, time.Second)
+		id, err = e.planToWork(c, store)
+	}
 	if err != nil {
 		return err
 	}
@@ -103,7 +107,12 @@ func (e *env) workIn(c *cli.Context, store *gitstore.Store, trusted []byte) erro
 		did, err = eng.Work(ctx, id, engine.Works{Once: c.Bool("once"), Idle: idle})
 		return err
 	})
-	if unsaid := store.Finish(context.WithoutCancel(c.Context), handInTime); unsaid != nil {
+	patience := handInTime
+	if c.Context.Err() != nil { // the machine is about to go
+		patience = 10 * time.Second
+	}
+	if unsaid := store.Finish(context.WithoutCancel(c.Context), patience); unsaid != nil {
+		e.tell("what was done is kept: git -C %s wf sync hands it in", shell.Word(e.dir))
 		return fault.Refused("git -C "+shell.Word(e.dir)+" wf sync", "%w: %w", errKept, unsaid)
 	}
 	if err == nil && !did {

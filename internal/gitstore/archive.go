@@ -46,7 +46,7 @@ func (s *Store) Prune(ctx context.Context, id plan.ID, keep int, now time.Time) 
 	}
 	remote, _ := s.SharedWith(ctx, id)
 	if remote != "" {
-		if err := s.sayJoined(s.level(ctx, remote, id, true)); err != nil {
+		if err := s.sayJoined(s.level(ctx, remote, id)); err != nil {
 			return fail(err)
 		}
 	}

@@ -70,11 +70,10 @@ func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []r
 	kept := maps.Clone(s.share.kept)
 	s.share.mu.Unlock()
 	own, err := s.Tip(ctx, id)
-	ended = each.If(ended, func(end refChange) bool { // the caller keeps its list
-		_, unknown := kept[end.ref]
+	for _, end := range ended {
 		delete(kept, end.ref)
-		return !unknown
-	})
+	}
+	ended = s.known(ended)
 	var leases []string
 	args := []string{"--end-of-options", remote}
 	for _, end := range ended {
@@ -96,11 +95,25 @@ func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []r
 		err = s.sayJoined(s.pushPlan(ctx, remote, id, ended...))
 	}
 	if s.share.fetched.Store(0); err == nil {
-		s.share.mu.Lock()
-		s.share.kept = nil
-		s.share.mu.Unlock()
+		s.clearKept()
 	}
 	return err
+}
+
+// known leaves out the claims that the remote never knew.
+func (s *Store) known(ended []refChange) []refChange {
+	s.share.mu.Lock()
+	defer s.share.mu.Unlock()
+	return each.If(ended, func(end refChange) bool {
+		_, kept := s.share.kept[end.ref]
+		return !kept
+	})
+}
+
+func (s *Store) clearKept() {
+	s.share.mu.Lock()
+	defer s.share.mu.Unlock()
+	s.share.kept = nil
 }
 
 // handedIn lists the claims of a plan at a remote on which something was handed in.
@@ -172,32 +185,89 @@ const (
 	JoinsAll               // at once
 )
 
-// Turn ends a worker's work on a task: it hands in what was recorded, joins what waits, and goes on from what the
-// remote has. moved reports whether the plan is another one, waits whether something waited.
+// Turn ends a worker's work on a task: it joins what was recorded and what waits into the plan, or hands in what was
+// recorded, and goes on from what the remote has. moved reports whether the plan is another one, waits whether
+// something waited.
 func (s *Store) Turn(ctx context.Context, id plan.ID, joins Joins) (moved, waits bool, err error) {
 	s.share.pushing.Lock()
 	defer s.share.pushing.Unlock()
-	if s.pushNow(); s.unsaid() {
-		return false, true, s.share.failed
-	}
 	before, err := s.Tip(ctx, id)
 	remote, _ := s.SharedWith(ctx, id)
-	if err == nil && remote != "" {
-		err = s.FetchPlans(ctx, remote)
+	s.share.mu.Lock()
+	ended, own := s.share.changed[id]
+	if delete(s.share.changed, id); len(s.share.changed) == 0 {
+		s.share.changed = nil
 	}
-	waiting, err2 := s.handedIn(ctx, remote, id)
-	if err = errors.Join(err, err2); err == nil {
-		old := slices.ContainsFunc(waiting, func(w refChange) bool { return slices.Contains(s.share.waiting, w) })
-		own := joins == JoinsOwn && len(waiting) > 0 && rand.IntN(len(waiting)) == 0
-		s.share.waiting = waiting
-		if old && joins == JoinsLeft || own || joins == JoinsAll {
-			_, err = s.level(ctx, remote, id, joins == JoinsAll)
-		} else {
-			err = s.goOn(ctx, remote, id)
-		}
+	s.share.mu.Unlock()
+	fetch := s.FetchPlans
+	if own {
+		fetch = s.fetchForWork
+	}
+	if err = errors.Join(err, fetch(ctx, remote)); err == nil {
+		waits, err = s.turn(ctx, remote, id, joins, ended, own)
+	}
+	if err != nil && own {
+		s.noteChanged(id, ended)
 	}
 	after, err2 := s.Tip(ctx, id)
-	return before != after, len(waiting) > 0, errors.Join(err, err2)
+	return before != after, waits, errors.Join(err, err2)
+}
+
+// turn is Turn after a fetch. own says that there is something to hand in, under the claims that ended.
+func (s *Store) turn(ctx context.Context, remote string, id plan.ID, joins Joins, ended []refChange,
+	own bool) (waits bool, err error) {
+	waiting, err := s.handedIn(ctx, remote, id)
+	if err != nil {
+		return false, err
+	}
+	n := len(waiting)
+	if own {
+		n++
+	}
+	old := slices.ContainsFunc(waiting, func(w refChange) bool { return slices.Contains(s.share.waiting, w) })
+	s.share.waiting = waiting
+	joined := false
+	if n > 0 && (joins == JoinsAll || joins == JoinsOwn && rand.IntN(n) == 0) || old {
+		joined, err = s.joinNow(ctx, remote, id, ended, own)
+	}
+	if err == nil && own && !joined {
+		if err = s.handIn(ctx, remote, id, ended); err == nil && joins == JoinsAll {
+			_, err = s.level(ctx, remote, id)
+		}
+	}
+	if err == nil {
+		s.share.fetched.Store(time.Now().Unix()) // before the push
+		err = s.goOn(ctx, remote, id)
+	}
+	return len(waiting) > 0, err
+}
+
+// joinNow joins what waits, and what was recorded here, into what was fetched of the plan, and pushes that. Where the
+// remote's has moved meanwhile, nothing happens: whoever was faster has joined what waited.
+func (s *Store) joinNow(ctx context.Context, remote string, id plan.ID, ended []refChange, own bool) (done bool,
+	err error) {
+	tip, err := s.Tip(ctx, id)
+	if err == nil && own {
+		_, err = s.catchUp(ctx, remote, id)
+	} else if err == nil {
+		err = s.goOn(ctx, remote, id)
+	}
+	if err != nil {
+		return false, err
+	}
+	_, others, err := s.takeIn(ctx, remote, id)
+	if err != nil {
+		return false, err
+	}
+	refused, _, err := s.pushOnce(ctx, remote, id, append(s.known(ended), others...))
+	if err == nil && refused == "" {
+		s.clearKept()
+		for _, end := range others {
+			_ = s.leases.update(refChange{ref: end.ref, old: end.old}) // as the next fetch would
+		}
+		return true, nil
+	}
+	return false, errors.Join(err, s.moveTo(ctx, id, tip))
 }
 
 // isBehind reports whether the remote has all that is here of a plan.
@@ -221,7 +291,16 @@ func (s *Store) goOn(ctx context.Context, remote string, id plan.ID) error {
 	if err = s.Sound(ctx, id, theirs.oid); err != nil {
 		return err
 	}
-	change := refChange{RefName(id), own.oid, theirs.oid}
+	return s.moveTo(ctx, id, theirs.oid)
+}
+
+// moveTo takes a worker's plan to a commit.
+func (s *Store) moveTo(ctx context.Context, id plan.ID, commit plan.OID) error {
+	tip, err := s.Tip(ctx, id)
+	if err != nil || tip == commit {
+		return err
+	}
+	change := refChange{RefName(id), tip, commit}
 	return s.moveRefs(ctx, s.events, s.NewBatch(), []refChange{change}, func(ctx context.Context) (bool, error) {
 		now, err := s.commit(ctx, change.ref)
 		return now.oid == change.new, err
@@ -279,7 +358,7 @@ func (s *Store) ReadyToWork(ctx context.Context, remote string) error {
 	if refused != "" {
 		err = notTaken(remote, s.Works, refused)
 	}
-	head, err2 := s.Git(ctx, "ls-remote", "--symref", "--end-of-options", remote, "HEAD")
+	head, _, err2 := s.connect(ctx, remote, "ls-remote", "--symref", "--end-of-options", remote, "HEAD")
 	branch, _, _ := strings.Cut(strings.TrimPrefix(head, "ref: "), "\tHEAD")
 	if err = errors.Join(err, err2); err != nil || !strings.HasPrefix(branch, "refs/heads/") {
 		return err

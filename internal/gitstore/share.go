@@ -247,7 +247,7 @@ func (s *Store) connect(ctx context.Context, remote string, args ...string) (out
 
 // firstSaid is the first line of why something was refused, by the remote if it said so.
 func firstSaid(stderr string) string {
-	for _, mark := range []string{"remote: error:", "remote:", "fatal:", "error:"} {
+	for _, mark := range []string{"remote: error:", "fatal:", "remote:", "error:"} {
 		if _, rest, ok := strings.Cut("\n"+stderr, "\n"+mark); ok {
 			first, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
 			return strings.TrimSpace(first)
@@ -445,7 +445,7 @@ func (s *Store) Share(ctx context.Context, remote string, id plan.ID) error {
 	if err := s.pushPolicy(ctx, remote); err != nil {
 		return err
 	}
-	return s.sayJoined(s.level(ctx, remote, id, true))
+	return s.sayJoined(s.level(ctx, remote, id))
 }
 
 // pushPolicy pushes the policy, if there is one.
@@ -475,7 +475,7 @@ func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, er
 		if err == nil && !slices.ContainsFunc(there, is) { // somebody deleted it
 			_, err = s.Git(ctx, "update-ref", "-d", fetchedRefs+remote+"/"+string(id))
 		}
-		joined, err := s.level(ctx, remote, id, true)
+		joined, err := s.level(ctx, remote, id)
 		joined.Failed = err
 		done[id] = joined
 	}
@@ -483,8 +483,8 @@ func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, er
 }
 
 // level joins a plan with what its remote has of it, and with what was handed in there, and pushes it. Where others do
-// the same at this moment, it tries again if asked to: one of them does it.
-func (s *Store) level(ctx context.Context, remote string, id plan.ID, again bool) (all Joined, err error) {
+// the same at this moment, it tries again.
+func (s *Store) level(ctx context.Context, remote string, id plan.ID) (all Joined, err error) {
 	for try, last, refused := 1, "", ""; ; try++ {
 		done, ended := Joined{}, []refChange(nil)
 		if err = s.FetchPlans(ctx, remote); err == nil && s.Works != "" {
@@ -515,9 +515,6 @@ func (s *Store) level(ctx context.Context, remote string, id plan.ID, again bool
 				_ = s.leases.update(refChange{ref: end.ref, old: end.old})
 			}
 			return all, nil
-		}
-		if !again {
-			return all, s.goOn(ctx, remote, id)
 		}
 		if err := Pause(ctx, time.Duration(rand.IntN(try*100))*time.Millisecond); err != nil {
 			return all, err
@@ -613,7 +610,7 @@ func (s *Store) shareClaim(ctx context.Context, change refChange) error {
 		case there != "":
 			held, _, err := s.claim(ctx, plan.ID(id), plan.TaskID(task))
 			if err == nil && held.HandedIn && s.Works == "" {
-				err = s.sayJoined(s.level(ctx, remote, plan.ID(id), true))
+				err = s.sayJoined(s.level(ctx, remote, plan.ID(id)))
 			}
 			return errors.Join(err, &ClaimedError{held.Claim})
 		}
