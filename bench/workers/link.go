@@ -20,6 +20,7 @@ type link struct {
 	roundTrip   atomic.Int64 // half of it in each direction
 	loss        float64
 	connections atomic.Int64 // begun from this side
+	bytes       atomic.Int64 // both ways
 	processes   []*exec.Cmd
 }
 
@@ -87,6 +88,7 @@ func (l *link) carry(from, to *os.File, ours bool) {
 		if ours && begins(data[:n]) {
 			l.connections.Add(1)
 		}
+		l.bytes.Add(int64(n))
 		if rand.Float64() >= l.loss {
 			queue <- packet{append([]byte{}, data[:n]...), time.Now().Add(time.Duration(l.roundTrip.Load() / 2))}
 		}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -138,42 +140,43 @@ func (b *bench) push(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// newContest serves a copy of a stage. Without a transport it is reached as a directory.
+func (b *bench) newContest(s *stage, transport string) (*contest, error) {
+	b.copies++
+	name := fmt.Sprintf("copy%d.git", b.copies)
+	c := &contest{stage: s, url: b.url(transport, name), served: filepath.Join(b.file("served"), name)}
+	err := os.CopyFS(c.served, os.DirFS(s.served))
+	return c, errors.Join(err, os.MkdirAll(filepath.Join(c.served, claimRef), 0o777))
+}
+
 func (b *bench) cell(ctx context.Context, s *stage, transport string, delay time.Duration, workers int) error {
-	name, dir, err := b.serveCopy(s)
+	c, err := b.newContest(s, transport)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	c := &contest{stage: s, url: b.url(transport, name), served: dir}
+	defer os.RemoveAll(c.served)
 	main, err := s.Git(ctx, "rev-parse", "main")
-	if err != nil {
-		return err
-	}
-	for range workers {
-		c.contended = append(c.contended, main)
-	}
-	for _, ref := range []string{"contended", "plain"} {
-		if _, err := s.Git(ctx, "--git-dir="+dir, "update-ref", "refs/heads/"+ref, main); err != nil {
-			return err
+	c.contended = slices.Repeat([]string{main}, workers)
+	for _, branch := range []string{"contended", "plain"} {
+		if err == nil {
+			_, err = s.Git(ctx, "--git-dir="+c.served, "update-ref", "refs/heads/"+branch, main)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, claimRef), 0o777); err != nil {
+	if err != nil {
 		return err
 	}
-	sides := []struct {
-		workers int
-		do      func(context.Context, int) bool
-	}{{1, c.plainPush}, {workers, c.handIn}, {workers, c.claim}, {workers, c.contend}}
-	var sums [4]float64
+	sides := []func(context.Context, int) bool{c.plainPush, c.handIn, c.claim, c.contend}
+	rates := make([]float64, len(sides))
 	for round := range b.rounds {
 		for i := range sides {
-			side := (i + round) % len(sides)
-			// A window holds at least some pushes of each worker.
-			window := max(b.window, 10*delay)
-			sums[side] += rate(ctx, sides[side].workers, window, sides[side].do) / float64(b.rounds)
+			side, n := (i+round)%len(sides), workers
+			if side == 0 {
+				n = 1
+			}
+			rates[side] += rate(ctx, n, max(b.window, 10*delay), sides[side]) / float64(b.rounds)
 		}
 	}
-	row(transport, delay, workers, sums[0], sums[1], sums[2], sums[3], sums[1]/sums[0], sums[3]/sums[0], c.failed.Load(),
-		load())
+	row(transport, delay, workers, rates[0], rates[1], rates[2], rates[3], rates[1]/rates[0], rates[3]/rates[0],
+		c.failed.Load(), load())
 	return nil
 }

@@ -97,6 +97,8 @@ func reachable(ctx context.Context, address string) error {
 // url is how a served repository is reached.
 func (b *bench) url(transport, repo string) string {
 	switch transport {
+	case "":
+		return filepath.Join(b.file("served"), repo)
 	case "http":
 		return "http://" + b.link.host + ":8080/" + repo
 	case "ssh":

@@ -178,11 +178,3 @@ func (s *stage) prepare(ctx context.Context, n int) error {
 	}
 	return err
 }
-
-// serveCopy serves another repository like the stage's.
-func (b *bench) serveCopy(s *stage) (name, dir string, err error) {
-	b.copies++
-	name = fmt.Sprintf("copy%d.git", b.copies)
-	dir = filepath.Join(b.file("served"), name)
-	return name, dir, os.CopyFS(dir, os.DirFS(s.served))
-}
