@@ -76,6 +76,9 @@ func (s *stage) prepare(ctx context.Context, n int) error {
 		return err
 	}
 	defer draft.Remove()
+	if _, err := draft.Git(ctx, "remote", "remove", "origin"); err != nil { // it would push what it makes
+		return err
+	}
 	for range 2 {
 		if _, err := draft.Must(ctx, "run", "--step", "-q"); err != nil {
 			return err
