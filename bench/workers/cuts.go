@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -97,11 +99,11 @@ func (b *bench) faulty(ctx context.Context, s *stage, kind string) (url string, 
 	if err == nil {
 		err = exec.CommandContext(ctx, "cc", "-shared", "-fPIC", "-o", lib, source).Run()
 	}
-	wrap, err2 := b.write("receive-pack", fmt.Sprintf("#!/bin/sh\nKILLED=%s LD_PRELOAD=%s exec git-receive-pack \"$@\"\n",
-		killed, lib), 0o700)
+	wrap, err2 := b.write("receive-pack", fmt.Sprintf("#!/bin/sh\n"+
+		"KILLED=%s LD_PRELOAD=%s exec git-receive-pack \"$@\"\n", killed, lib), 0o700)
 	text, err3 := os.ReadFile(filepath.Join(b.Dir, "home", "gitconfig"))
-	config, err4 := b.write("killing", string(text)+"[remote \"origin\"]\n\treceivepack = PATH=$(git --exec-path):$PATH "+
-		wrap+"\n", 0o600)
+	config, err4 := b.write("killing", string(text)+"[remote \"origin\"]\n"+
+		"\treceivepack = PATH=$(git --exec-path):$PATH "+wrap+"\n", 0o600)
 	as = &chaostest.Repo{Lab: s.Lab, Dir: s.Dir, Env: []string{"GIT_CONFIG_GLOBAL=" + config}}
 	ended, stop := context.WithCancel(ctx)
 	if kind == "killed, locks go" {
@@ -150,7 +152,8 @@ func removeLocks(ctx context.Context, dir string) {
 }
 
 // judge prints whether the plan is done and each task was done once.
-func (b *bench) judge(ctx context.Context, s *stage, kind string, faults int, took time.Duration, ran string, tasks int) error {
+func (b *bench) judge(ctx context.Context, s *stage, kind string, faults int, took time.Duration, ran string,
+	tasks int) error {
 	left, err := s.Git(ctx, "--git-dir="+s.served, "for-each-ref", "--format=%(refname) %(objecttype)", claimRef)
 	if err != nil {
 		return err

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command workers measures what the workers of a plan ask of a git server, and what they get from it:
 //
 //	go run -C bench ./workers push       # hand-ins and claims a second, beside plain pushes and a contended ref

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -24,8 +26,8 @@ type contest struct {
 	failed      atomic.Int64
 }
 
-// git runs git in the stage and reports whether it ended well. Whoever was slower is refused; other failures are counted,
-// and the first one is shown.
+// git runs git in the stage and reports whether it ended well. Whoever was slower is refused; other failures are
+// counted, and the first one is shown.
 func (c *contest) git(ctx context.Context, args ...string) (out string, ok bool) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = c.Dir, c.Lab.Env
@@ -74,7 +76,8 @@ func (c *contest) plainPush(ctx context.Context, _ int) bool {
 	if c.plainNext++; c.plainNext > len(c.plain) {
 		return false
 	}
-	_, ok := c.git(ctx, "-c", "core.hooksPath=/dev/null", "push", "-q", c.url, c.plain[c.plainNext-1]+":refs/heads/plain")
+	_, ok := c.git(ctx, "-c", "core.hooksPath=/dev/null", "push", "-q", c.url,
+		c.plain[c.plainNext-1]+":refs/heads/plain")
 	return ok
 }
 

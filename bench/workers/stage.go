@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -39,7 +41,8 @@ func (b *bench) newStage(ctx context.Context, tasks int, run string) (*stage, er
 	text.WriteString("title: Load\ntasks:\n")
 	for i := range tasks {
 		fmt.Fprintf(&text, "  - {task_id: T-%d, title: Make it, estimated_person_days: 1, deliverable_spec: "+
-			"{filename: t.txt}, run: '%s', acceptance_criteria: [{id: A1, statement: It is there., run: test -s t.txt}]}\n",
+			"{filename: t.txt}, run: '%s', acceptance_criteria: [{id: A1, statement: It is there., "+
+			"run: test -s t.txt}]}\n",
 			i+1, strings.ReplaceAll(run, "{}", fmt.Sprint(i+1)))
 	}
 	file, err := b.write("load.yaml", text.String(), 0o600)
@@ -140,7 +143,8 @@ func (s *stage) prepare(ctx context.Context, n int) error {
 	if err := os.WriteFile(filepath.Join(s.Dir, ".git/made"), []byte(in.String()), 0o600); err != nil {
 		return err
 	}
-	if _, err := s.Git(ctx, "-c", "core.hooksPath=/dev/null", "-c", "alias.in=!git fast-import --quiet --export-marks=.git/marks <.git/made",
+	if _, err := s.Git(ctx, "-c", "core.hooksPath=/dev/null", "-c",
+		"alias.in=!git fast-import --quiet --export-marks=.git/marks <.git/made",
 		"in"); err != nil {
 		return err
 	}
@@ -176,8 +180,8 @@ func (s *stage) prepare(ctx context.Context, n int) error {
 		err = os.WriteFile(filepath.Join(s.Dir, ".git/made"), []byte(strings.Join(s.claims, "\n")+"\n"), 0o600)
 	}
 	if err == nil {
-		_, err = s.Git(ctx, "-c", "alias.pack=!git pack-objects -q "+filepath.Join(s.served, "objects/pack/pack")+" <.git/made",
-			"pack")
+		_, err = s.Git(ctx, "-c", "alias.pack=!git pack-objects -q "+
+			filepath.Join(s.served, "objects/pack/pack")+" <.git/made", "pack")
 	}
 	return err
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -55,7 +57,8 @@ func (b *bench) manyClaims(ctx context.Context, s *stage) error {
 			err = os.Remove(filepath.Join(c.served, "hooks/pre-receive"))
 		}
 		for i := range n {
-			err = errors.Join(err, os.WriteFile(fmt.Sprintf("%s/%sA-%d", c.served, claimRef, i), []byte(s.claims[0]+"\n"), 0o666))
+			file := fmt.Sprintf("%s/%sA-%d", c.served, claimRef, i)
+			err = errors.Join(err, os.WriteFile(file, []byte(s.claims[0]+"\n"), 0o666))
 		}
 		if err != nil {
 			return err
@@ -64,8 +67,8 @@ func (b *bench) manyClaims(ctx context.Context, s *stage) error {
 		push, _ := cost(times, func(int) { c.claim(ctx, 0) })
 		pushed := b.link.bytes.Load() - before
 		fetch := func(int) {
-			c.git(ctx, "-c", "core.hooksPath=/dev/null", "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--prune", c.url,
-				"+refs/workflow/*:refs/seen/*", "+"+claimRef+"*:refs/seen-claims/*")
+			c.git(ctx, "-c", "core.hooksPath=/dev/null", "fetch", "-q", "--no-tags", "--no-write-fetch-head",
+				"--prune", c.url, "+refs/workflow/*:refs/seen/*", "+"+claimRef+"*:refs/seen-claims/*")
 		}
 		fetch(0)
 		before = b.link.bytes.Load()
