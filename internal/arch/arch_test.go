@@ -38,6 +38,7 @@ var allowed = []struct {
 	{"bench/chaos", []string{"internal/attacktest", "internal/chaostest"}},
 	{"bench/plans", []string{"internal/exchange", "internal/plan", "internal/plandoc", "internal/policy"}},
 	{"bench/replay", []string{"internal/chaostest", "internal/gitstore", "internal/plan", "internal/plandoc"}},
+	{"bench/workers", []string{"internal/chaostest", "internal/plan"}},
 	{"internal/arch", nil},
 	// pushes that no git command makes
 	{"internal/attacktest", []string{"internal/chaostest", "internal/gate", "internal/gitstore", "internal/plan"}},
@@ -138,12 +139,12 @@ var only = []struct {
 		"it compiles expressions at every start; internal/web has what a page needs of it"},
 	{"github.com/hanwen/go-fuse/", []string{"bench/chaos"}, "the program's module does without it"},
 	{"github.com/santhosh-tekuri/jsonschema/", nil, "it costs every start; internal/schema is held against it in tests"},
-	{"os/exec", []string{"bench", "cmd/git-wf", "internal/attacktest", "internal/chaostest", "internal/gitstore",
+	{"os/exec", []string{"bench", "bench/workers", "cmd/git-wf", "internal/attacktest", "internal/chaostest", "internal/gitstore",
 		"internal/process", testsAlone, testsAlone + "/tool"}, "processes are started in one place for git and one for the rest"},
 }
 
 // unlinked are the packages that the program has no part in: how they start costs nobody anything.
-var unlinked = []string{"bench", "bench/chaos", "bench/plans", "bench/replay", "internal/attacktest", "internal/chaostest", testsAlone,
+var unlinked = []string{"bench", "bench/chaos", "bench/plans", "bench/replay", "bench/workers", "internal/attacktest", "internal/chaostest", testsAlone,
 	testsAlone + "/tool", "internal/wiretest"}
 
 // pure are the packages that decide; everything that decisions rest on is an argument. They may not import impure ones.
