@@ -235,8 +235,10 @@ func (s *Store) turn(ctx context.Context, remote string, id plan.ID, joins Joins
 			_, err = s.level(ctx, remote, id)
 		}
 	}
+	if own {
+		s.share.fetched.Store(time.Now().Unix()) // it was, just before the push
+	}
 	if err == nil {
-		s.share.fetched.Store(time.Now().Unix()) // before the push
 		err = s.goOn(ctx, remote, id)
 	}
 	return len(waiting) > 0, err
