@@ -2,19 +2,33 @@ package engine
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
 
 	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
 )
 
-// scratch is the directory that holds those of a run's attempts and reviews.
+// scratch is the directory that holds those of a run's attempts and reviews. A small finished one stays until the run
+// ends: a file system such as ext4 takes long to find a free inode where many were just freed, and a run of many short
+// tasks would spend half of its time there (bench, "run").
 type scratch struct {
 	root string
 	end  func() // removes what is left of it
+	mu   sync.Mutex
+	kept int64 // bytes
 }
+
+// mostKept bounds what stays of finished work, in bytes; each file counts as at least one block.
+const (
+	mostKept = 64 << 20
+	block    = 4096
+)
 
 func (e *Engine) newScratch(ctx context.Context) (*scratch, error) {
 	root, end, err := e.Store.Scratch(ctx)
@@ -44,11 +58,43 @@ func (s *scratch) hasRoom() error {
 	return nil
 }
 
-// discard drops a directory; what can't be dropped goes at the end.
-func (s *scratch) discard(dir string) { _ = os.RemoveAll(dir) }
+// discard drops a directory: at once if it is large, else at the end of the run.
+func (s *scratch) discard(dir string) {
+	size := int64(0)
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || size > mostKept {
+			return fs.SkipAll
+		}
+		if info, err := d.Info(); err == nil {
+			size += max(info.Size(), block)
+		}
+		return nil
+	})
+	s.mu.Lock()
+	keep := s.kept+size <= mostKept
+	if keep {
+		s.kept += size
+	}
+	s.mu.Unlock()
+	if !keep {
+		_ = os.RemoveAll(dir) // remove tries again at the end
+	}
+}
 
-// remove deletes everything. The next run removes what a killed run leaves.
-func (s *scratch) remove() { s.end() }
+// remove deletes everything, with all processors: the user waits for it. The next run removes what a killed run leaves.
+func (s *scratch) remove() {
+	names, _ := os.ReadDir(s.root)
+	var wg sync.WaitGroup
+	for part := range slices.Chunk(names, len(names)/runtime.GOMAXPROCS(0)+1) {
+		wg.Go(func() {
+			for _, d := range part {
+				_ = os.RemoveAll(filepath.Join(s.root, d.Name()))
+			}
+		})
+	}
+	wg.Wait()
+	s.end()
+}
 
 // RunningLog is the file with the output so far of the work on an ACTION, or of its review, for onlookers; commonDir is
 // the repository's. It exists only during the work, and only on the machine that does it.

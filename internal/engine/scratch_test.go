@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -50,17 +51,72 @@ func there(dir string) bool {
 	return err == nil
 }
 
-// What is finished with takes no room, and nothing outlives the run.
 func TestScratchDiscard(t *testing.T) {
+	const mega = 1 << 20
 	s := scratchFor(t)
-	gone, stays := used(t, s, 40, 2<<20), used(t, s, 3, 10)
-	s.discard(gone)
-	if there(gone) || !there(stays) {
-		t.Errorf("discarded and there: %v; another one there: %v", there(gone), there(stays))
+	steps := []struct {
+		name  string
+		files int
+		size  int64
+		stays bool
+	}{
+		{"small", 3, 10, true},
+		{"too large at all", 1, mostKept + 1, false},
+		{"large by many files", 40, 2 * mega, false},
+		{"half of it", 1, mostKept / 2, true},
+		{"the other half, which is more than is left", 1, mostKept / 2, false},
+		{"some", 2, mega, true},
+		{"empty", 0, 0, true},
+	}
+	for _, step := range steps {
+		dir := used(t, s, step.files, step.size)
+		s.discard(dir)
+		if there(dir) != step.stays {
+			t.Errorf("%s: still there: %v", step.name, !step.stays)
+		}
+		if s.kept > mostKept {
+			t.Errorf("%s: %d bytes kept", step.name, s.kept)
+		}
+	}
+	if s.kept < mostKept/2+2*mega {
+		t.Errorf("%d bytes counted", s.kept)
 	}
 	s.remove()
 	if there(s.root) {
 		t.Error("the place outlives the run")
+	}
+}
+
+// Even empty files count: a run of many tasks must free space.
+func TestScratchCountsSmallFiles(t *testing.T) {
+	s := scratchFor(t)
+	s.kept = mostKept - 5*block // room for the directories, if these have a size
+	dir := used(t, s, 3, 0)
+	s.discard(dir)
+	if there(dir) {
+		t.Error("three files and their directories take less than six blocks")
+	}
+}
+
+func TestScratchDiscardAtOnce(t *testing.T) {
+	s := scratchFor(t)
+	var dirs []string
+	for range 12 {
+		dirs = append(dirs, used(t, s, 1, mostKept/6))
+	}
+	var wg sync.WaitGroup
+	for _, dir := range dirs {
+		wg.Go(func() { s.discard(dir) })
+	}
+	wg.Wait()
+	stay := 0
+	for _, dir := range dirs {
+		if there(dir) {
+			stay++
+		}
+	}
+	if stay != 5 || s.kept > mostKept { // the directories count too, so not six
+		t.Errorf("%d stay, %d bytes", stay, s.kept)
 	}
 }
 
