@@ -374,7 +374,7 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 		return err
 	}
 	d := engine.Draft{Name: path.Base(i.Path), Data: data, Plan: p}
-	state, err := e.recordPlan(c, eng, d, e.tryImported)
+	state, err := e.recordPlan(c, eng, d, lacksNoPath) // in each of its tasks somebody judges, too
 	if err != nil {
 		return err
 	}
@@ -410,19 +410,6 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 		return nil
 	}
 	return e.printNextOf(c.Context, eng, id)
-}
-
-// tryImported is tryLines for an imported plan, whose command lines nobody trusts yet.
-func (e *env) tryImported(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
-	if err := lacksNoPath(c.Context, eng, d); err != nil || len(d.Plan.RedFirst()) == 0 {
-		return err
-	}
-	if fresh := eng.Untrusted(d.Plan); len(fresh) > 0 {
-		e.showLines(fresh, "not trusted on this machine")
-		return fault.Waiting("read its lines, then git wf plan -f PATH without --partial, once it is mended",
-			"the plan's criteria can't be tried before somebody trusts their command lines; nothing was written")
-	}
-	return e.failsFirst(c, eng, d)
 }
 
 // adoptSession lets git wf checkout take over the files of a session that was read where checkout writes it.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -203,7 +202,7 @@ func (e *env) recordPlan(c *cli.Context, eng *engine.Engine, d engine.Draft,
 // tryLines trusts the command lines of a person's file, and tries its criteria on an empty candidate. An agent's
 // wait.
 func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
-	if err := lacksNoPath(c.Context, eng, d); err != nil {
+	if err := lacksNoPath(c, eng, d); err != nil {
 		return err
 	}
 	for _, f := range plandoc.Locate(d.Name, d.Data, plandoc.OverlappingChanges(d.Plan)) {
@@ -232,8 +231,8 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 }
 
 // lacksNoPath refuses a draft with focus_paths that HEAD lacks.
-func lacksNoPath(ctx context.Context, eng *engine.Engine, d engine.Draft) error {
-	missing, err := eng.MissingPaths(ctx, d)
+func lacksNoPath(c *cli.Context, eng *engine.Engine, d engine.Draft) error {
+	missing, err := eng.MissingPaths(c.Context, d)
 	if err == nil && len(missing) > 0 {
 		err = fault.Usage("name what HEAD has, or commit it first", "%w", missing)
 	}

@@ -196,7 +196,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, again s
 	}
 	review := plandoc.ReviewPlan(d.Plan, weights.Days)
 	review.Suggestions = append([]plandoc.PlanSuggestion{}, review.Suggestions...) // in JSON a list, never null
-	if err := lacksNoPath(c.Context, eng, d); err != nil {
+	if err := lacksNoPath(c, eng, d); err != nil {
 		return err
 	}
 	untrusted := eng.UntrustedIn(d)
