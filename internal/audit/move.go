@@ -42,7 +42,7 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 		}
 	}
 	revs := []string{string(next)}
-	for _, known := range append(audited, old) {
+	for _, known := range slices.Concat([]plan.OID{old}, audited) {
 		if known != "" {
 			revs = append(revs, "^"+string(known))
 		}
@@ -144,23 +144,37 @@ func Sound(ctx context.Context, store *gitstore.Store, id plan.ID, tip plan.OID)
 	return nil
 }
 
-// soundUpTo returns the newest commit along first parents of a tip that audited histories have, "" for none. whole says
-// that it is the tip itself.
+// soundUpTo returns the newest commit along first parents of a tip whose records were audited, "" for none. whole says
+// that the tip is part of what was audited.
 func soundUpTo(ctx context.Context, store *gitstore.Store, tip plan.OID, audited []plan.OID) (from plan.OID, whole bool,
 	err error) {
 	if tree, err := store.TreeOf(ctx, tip); err != nil || tree == "" || len(audited) == 0 {
 		return "", false, ctx.Err() // Move says what is wrong
 	}
+	if from, whole, err = firstKnown(ctx, store, tip, audited...); err != nil || from == "" {
+		return "", whole, err
+	}
+	for _, k := range slices.Backward(audited) {
+		at, _, err := firstKnown(ctx, store, k, from)
+		if err != nil || at == from || k == from {
+			return from, false, err
+		}
+	}
+	return "", false, nil // it is part of the second history of a join, of which that took what it wanted
+}
+
+// firstKnown returns the first commit along first parents of a tip that other histories have; all says it is the tip.
+func firstKnown(ctx context.Context, store *gitstore.Store, tip plan.OID, others ...plan.OID) (known plan.OID, all bool,
+	err error) {
 	args := []string{"rev-list", "--first-parent", "--boundary", string(tip)}
-	for _, k := range audited {
-		args = append(args, "^"+string(k))
+	for _, o := range others {
+		args = append(args, "^"+string(o))
 	}
 	out, err := store.Git(ctx, args...)
-	newest := out[strings.LastIndexByte(out, '\n')+1:]
-	if oid, ok := strings.CutPrefix(newest, "-"); ok {
-		from = plan.OID(oid)
+	if oid, ok := strings.CutPrefix(out[strings.LastIndexByte(out, '\n')+1:], "-"); ok {
+		known = plan.OID(oid)
 	}
-	return from, out == "", err
+	return known, out == "", err
 }
 
 // ExceptNewer leaves out what a newer program wrote. A clone keeps it: it has no effect and makes the plan read-only. A
