@@ -42,8 +42,14 @@ func (e *env) worker(c *cli.Context) error {
 	if _, err := os.Stat(e.absolute(url)); err == nil {
 		url = e.absolute(url)
 	}
+	works := engine.Works{Once: c.Bool("once")}
 	var trusted []byte
 	var err error
+	if text := c.String("max-idle"); text != "" {
+		if works.Idle, err = time.ParseDuration(text); err != nil || works.Idle < 0 {
+			return usage("--max-idle: expected a time such as 10m or 90s, found %s", plain.Quote(text))
+		}
+	}
 	if file := c.String("trust"); file != "" {
 		trusted, err = os.ReadFile(e.absolute(file))
 	}
@@ -57,7 +63,7 @@ func (e *env) worker(c *cli.Context) error {
 	there := *e
 	there.dir = dir
 	if err = gitstore.CloneToWork(c.Context, dir, url); err == nil {
-		err = there.withStore(c.Context, func(store *gitstore.Store) error { return there.workIn(c, store, trusted) })
+		err = there.withStore(c.Context, func(store *gitstore.Store) error { return there.workIn(c, store, works, trusted) })
 	}
 	if errors.Is(err, errKept) {
 		return err
@@ -72,7 +78,7 @@ func (e *env) worker(c *cli.Context) error {
 var errKept = errors.New("what was done is not handed in")
 
 // workIn works in a worker's clone.
-func (e *env) workIn(c *cli.Context, store *gitstore.Store, trusted []byte) error {
+func (e *env) workIn(c *cli.Context, store *gitstore.Store, works engine.Works, trusted []byte) error {
 	id, err := e.planToWork(c, store)
 	for try := 1; try < 3 && errors.Is(err, gitstore.ErrLost); try++ {
 		_ = gitstore.Pause(c.Context, time.Second)
@@ -94,17 +100,11 @@ func (e *env) workIn(c *cli.Context, store *gitstore.Store, trusted []byte) erro
 		labels := splitLabels(c.String("labels"))
 		eng.Labels = func() []string { return labels }
 	}
-	var idle time.Duration
-	if text := c.String("max-idle"); text != "" {
-		if idle, err = time.ParseDuration(text); err != nil || idle < 0 {
-			return usage("--max-idle: expected a time such as 10m or 90s, found %s", plain.Quote(text))
-		}
-	}
 	did := false
 	err = e.watched(c, eng, func(ctx context.Context) (err error) {
 		ctx, end := untilInterrupted(ctx, func() {})
 		defer end()
-		did, err = eng.Work(ctx, id, engine.Works{Once: c.Bool("once"), Idle: idle})
+		did, err = eng.Work(ctx, id, works)
 		return err
 	})
 	patience := handInTime

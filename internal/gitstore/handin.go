@@ -20,15 +20,23 @@ import (
 // newest event: nobody else moves that ref, so any number of workers hand in at once. Whoever comes next joins what
 // waits into the plan, in one push that also deletes those refs.
 
-// fetchForWork fetches what a worker needs of its plan. The claims here become those of the remote.
+// fetchForWork fetches what a worker needs of its plan. The claims here become those of the remote. A plan that somebody
+// deleted there stays as it was, and the next push gives it back.
 func (s *Store) fetchForWork(ctx context.Context, remote string) error {
 	defer s.claimsDiffer()()
 	id, policy := string(s.Works), fetchedRefs+remote+"/"+policyName
-	err := s.fetch(ctx, remote, "--prune", "+"+planRefs+id+"*:"+fetchedRefs+remote+"/"+id+"*",
-		"+"+PolicyRef+"*:"+policy+"*", "+"+claimRefs+id+"/*:"+claimRefs+id+"/*")
-	if gone, _ := s.SharedWith(ctx, s.Works); err == nil && gone == "" {
-		err = fault.Refused("git ls-remote "+remote+" '"+planRefs+"*'", "%s has no plan %s", remote, id)
+	tracking := fetchedRefs + remote + "/" + id
+	before, beforeErr := s.commit(ctx, tracking)
+	err := s.fetch(ctx, remote, "--prune", "+"+planRefs+id+"*:"+tracking+"*", "+"+PolicyRef+"*:"+policy+"*",
+		"+"+claimRefs+id+"/*:"+claimRefs+id+"/*")
+	_, gone := s.commit(ctx, tracking)
+	switch {
+	case err != nil || gone == nil:
+		return err
+	case beforeErr != nil:
+		return fault.Refused("git wf share, where it is", "%s has no plan %s", remote, id)
 	}
+	_, err = s.Git(ctx, "update-ref", tracking, string(before.oid))
 	return err
 }
 
