@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -36,8 +35,8 @@ func (e *env) workerCommand() *cli.Command {
 // worker works in a clone of its own, which goes with it.
 func (e *env) worker(c *cli.Context) error {
 	url := c.String("remote")
-	if err := checkArgs(c); err != nil || url == "" {
-		return cmp.Or(err, usage("worker: expected --remote URL, of a repository on a git server"))
+	if url == "" {
+		return usage("worker: expected --remote URL, of a repository on a git server")
 	}
 	if _, err := os.Stat(e.absolute(url)); err == nil {
 		url = e.absolute(url)
@@ -63,7 +62,7 @@ func (e *env) worker(c *cli.Context) error {
 	there := *e
 	there.dir = dir
 	if err = gitstore.CloneToWork(c.Context, dir, url); err == nil {
-		err = there.withStore(c.Context, func(store *gitstore.Store) error { return there.workIn(c, store, works, trusted) })
+		err = there.withStore(c.Context, func(s *gitstore.Store) error { return there.workIn(c, s, works, trusted) })
 	}
 	if errors.Is(err, errKept) {
 		return err

@@ -20,11 +20,7 @@ func Move(ctx context.Context, store *gitstore.Store, ref string, old, next plan
 	name := strings.TrimPrefix(ref, "refs/workflow/")
 	a := auditor{ctx: ctx, store: store, id: plan.ID(name)}
 	if old != "" {
-		grew := store.StepsTo(ctx, next, old) > 0
-		var err error
-		if !grew {
-			grew, err = store.IsAncestor(ctx, old, next)
-		}
+		grew, err := store.IsAncestor(ctx, old, next)
 		if err != nil {
 			return nil, err
 		}

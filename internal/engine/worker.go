@@ -63,14 +63,7 @@ func (r *run) idle(ctx context.Context, s *plan.State) (over bool, err error) {
 		w.since = r.Now()
 	}
 	did := w.only != ""
-	joins := gitstore.JoinsLeft
-	switch {
-	case did && w.Once:
-		joins = gitstore.JoinsAll
-	case did:
-		joins = gitstore.JoinsOwn
-	}
-	moved, waits, err := r.Store.Turn(ctx, r.id, joins)
+	moved, waits, err := r.Store.Turn(ctx, r.id)
 	if err != nil {
 		if err = r.bearLoss(err); err == nil {
 			err = gitstore.Pause(ctx, lostPause)

@@ -20,8 +20,8 @@ import (
 // newest event: nobody else moves that ref, so any number of workers hand in at once. Whoever comes next joins what
 // waits into the plan, in one push that also deletes those refs.
 
-// fetchForWork fetches what a worker needs of its plan. The claims here become those of the remote. A plan that somebody
-// deleted there stays as it was, and the next push gives it back.
+// fetchForWork fetches what a worker needs of its plan. The claims here become those of the remote. A plan that
+// somebody deleted there stays as it was, and the next push gives it back.
 func (s *Store) fetchForWork(ctx context.Context, remote string) error {
 	defer s.claimsDiffer()()
 	id, policy := string(s.Works), fetchedRefs+remote+"/"+policyName
@@ -184,19 +184,10 @@ func (s *Store) Finish(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// Joins says when a worker joins what waits at the remote.
-type Joins int
-
-const (
-	JoinsLeft Joins = iota // what waited when it looked before: it has nothing else to do
-	JoinsOwn               // one of all that handed in does
-	JoinsAll               // at once
-)
-
-// Turn ends a worker's work on a task: it joins what was recorded and what waits into the plan, or hands in what was
-// recorded, and goes on from what the remote has. moved reports whether the plan is another one, waits whether
-// something waited.
-func (s *Store) Turn(ctx context.Context, id plan.ID, joins Joins) (moved, waits bool, err error) {
+// Turn ends a worker's work on a task: it joins what was recorded and what waits into the plan, as one of those who
+// hand in does, or hands in what was recorded; then it goes on from what the remote has. What has waited since its last
+// turn it always joins. moved reports whether the plan is another one, waits whether something waited.
+func (s *Store) Turn(ctx context.Context, id plan.ID) (moved, waits bool, err error) {
 	s.share.pushing.Lock()
 	defer s.share.pushing.Unlock()
 	before, err := s.Tip(ctx, id)
@@ -212,7 +203,7 @@ func (s *Store) Turn(ctx context.Context, id plan.ID, joins Joins) (moved, waits
 		fetch = s.fetchForWork
 	}
 	if err = errors.Join(err, fetch(ctx, remote)); err == nil {
-		waits, err = s.turn(ctx, remote, id, joins, ended, own)
+		waits, err = s.turn(ctx, remote, id, ended, own)
 	}
 	if err != nil && own {
 		s.noteChanged(id, ended)
@@ -222,26 +213,20 @@ func (s *Store) Turn(ctx context.Context, id plan.ID, joins Joins) (moved, waits
 }
 
 // turn is Turn after a fetch. own says that there is something to hand in, under the claims that ended.
-func (s *Store) turn(ctx context.Context, remote string, id plan.ID, joins Joins, ended []refChange,
-	own bool) (waits bool, err error) {
+func (s *Store) turn(ctx context.Context, remote string, id plan.ID, ended []refChange, own bool) (waits bool,
+	err error) {
 	waiting, err := s.handedIn(ctx, remote, id)
 	if err != nil {
 		return false, err
 	}
-	n := len(waiting)
-	if own {
-		n++
-	}
 	old := slices.ContainsFunc(waiting, func(w refChange) bool { return slices.Contains(s.share.waiting, w) })
 	s.share.waiting = waiting
 	joined := false
-	if n > 0 && (joins == JoinsAll || joins == JoinsOwn && rand.IntN(n) == 0) || old {
+	if old || own && rand.IntN(len(waiting)+1) == 0 {
 		joined, err = s.joinNow(ctx, remote, id, ended, own)
 	}
 	if err == nil && own && !joined {
-		if err = s.handIn(ctx, remote, id, ended); err == nil && joins == JoinsAll {
-			_, err = s.level(ctx, remote, id)
-		}
+		err = s.handIn(ctx, remote, id, ended)
 	}
 	if own {
 		s.share.fetched.Store(time.Now().Unix()) // it was, just before the push
@@ -284,11 +269,8 @@ func (s *Store) joinNow(ctx context.Context, remote string, id plan.ID, ended []
 func (s *Store) isBehind(ctx context.Context, remote string, id plan.ID) bool {
 	theirs, err := s.commit(ctx, fetchedRefs+remote+"/"+string(id))
 	own, err2 := s.commit(ctx, RefName(id))
-	if err = errors.Join(err, err2); err == nil && s.StepsTo(ctx, theirs.oid, own.oid) > 0 {
-		return true
-	}
-	behind, err2 := s.IsAncestor(ctx, own.oid, theirs.oid)
-	return errors.Join(err, err2) == nil && behind
+	behind, err3 := s.IsAncestor(ctx, own.oid, theirs.oid)
+	return errors.Join(err, err2, err3) == nil && behind
 }
 
 // goOn takes a worker's plan to what was fetched of it, since what it recorded was handed in.

@@ -331,7 +331,7 @@ func (s *Store) ClearActive(ctx context.Context, id plan.ID) error {
 
 // IsAncestor reports whether old is new or in its history.
 func (s *Store) IsAncestor(ctx context.Context, old, new plan.OID) (bool, error) {
-	if old == new {
+	if old == new || s.stepsTo(ctx, new, old) > 0 {
 		return true, nil
 	}
 	_, err := s.Git(ctx, "merge-base", "--is-ancestor", "--end-of-options", string(old), string(new))

@@ -108,7 +108,7 @@ func (s *Store) Beside(ctx context.Context, remote string, id plan.ID, own, thei
 	if theirs == own {
 		return sh, nil
 	}
-	if sh.Ahead, sh.Behind = s.StepsTo(ctx, own, theirs), s.StepsTo(ctx, theirs, own); sh.Ahead+sh.Behind > 0 {
+	if sh.Ahead, sh.Behind = s.stepsTo(ctx, own, theirs), s.stepsTo(ctx, theirs, own); sh.Ahead+sh.Behind > 0 {
 		return sh, nil
 	}
 	out, err := s.Git(ctx, "rev-list", "--left-right", "--count", string(own)+"..."+string(theirs), "--not",
@@ -119,8 +119,8 @@ func (s *Store) Beside(ctx context.Context, remote string, id plan.ID, own, thei
 	return sh, err
 }
 
-// StepsTo is how many events lead from one tip to the other, 0 if only a git can tell: starting one takes longer.
-func (s *Store) StepsTo(ctx context.Context, tip, old plan.OID) int {
+// stepsTo is how many events lead from one tip to the other, 0 if only a git can tell: starting one takes longer.
+func (s *Store) stepsTo(ctx context.Context, tip, old plan.OID) int {
 	const few = 20
 	for n := range few {
 		if tip == old {
@@ -487,9 +487,7 @@ func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, er
 func (s *Store) level(ctx context.Context, remote string, id plan.ID) (all Joined, err error) {
 	for try, last, refused := 1, "", ""; ; try++ {
 		done, ended := Joined{}, []refChange(nil)
-		if err = s.FetchPlans(ctx, remote); err == nil && s.Works != "" {
-			err = s.goOn(ctx, remote, id)
-		} else if err == nil {
+		if err = s.FetchPlans(ctx, remote); err == nil {
 			done, err = s.catchUp(ctx, remote, id)
 			all = all.then(done)
 		}
