@@ -73,7 +73,7 @@ func (s *Store) staysHere(change refChange) bool {
 
 // handIn hands in what was recorded under claims that have ended.
 func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []refChange) error {
-	defer s.claimsDiffer()()
+	end := s.claimsDiffer()
 	s.share.mu.Lock()
 	kept := maps.Clone(s.share.kept)
 	s.share.mu.Unlock()
@@ -97,6 +97,7 @@ func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []r
 	if err == nil && len(ended) > 0 {
 		refused, err = s.push(ctx, remote, append(leases, args...)...)
 	}
+	end()
 	// Without a claim it is for the plan's ref. Refused, a claim was taken over, or a push that seemed to fail did
 	// reach the remote.
 	if err == nil && (refused != "" || len(ended) == 0) {

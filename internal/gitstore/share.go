@@ -482,40 +482,57 @@ func (s *Store) Sync(ctx context.Context, remote string) (map[plan.ID]Joined, er
 	return done, err
 }
 
-// level joins a plan with what its remote has of it, and with what was handed in there, and pushes it. Where others do
-// the same at this moment, it tries again.
-func (s *Store) level(ctx context.Context, remote string, id plan.ID) (all Joined, err error) {
-	for try, last, refused := 1, "", ""; ; try++ {
-		done, ended := Joined{}, []refChange(nil)
-		if err = s.FetchPlans(ctx, remote); err == nil {
-			done, err = s.catchUp(ctx, remote, id)
-			all = all.then(done)
-		}
-		if err == nil {
-			done, ended, err = s.takeIn(ctx, remote, id)
-			all = all.then(done)
+// level joins a plan with what its remote has of it, and with what was handed in there, and pushes it.
+func (s *Store) level(ctx context.Context, remote string, id plan.ID) (Joined, error) {
+	return s.pushJoined(ctx, remote, id, true, nil)
+}
+
+// pushPlan pushes a plan, and the end of claims. Where somebody else was faster it takes what they have recorded.
+func (s *Store) pushPlan(ctx context.Context, remote string, id plan.ID, ended ...refChange) (Joined, error) {
+	return s.pushJoined(ctx, remote, id, false, ended)
+}
+
+// pushJoined pushes a plan, and the end of claims, until the remote takes it: each time joined with what the remote has
+// by then and, if all is asked for, with what was handed in there.
+func (s *Store) pushJoined(ctx context.Context, remote string, id plan.ID, all bool, ended []refChange) (sum Joined,
+	err error) {
+	for try, last, refused := 0, "", ""; ; try++ {
+		var done Joined
+		var others []refChange
+		if all || try > 0 {
+			if err = s.FetchPlans(ctx, remote); err == nil {
+				done, err = s.catchUp(ctx, remote, id)
+				sum = sum.then(done)
+			}
+			if err == nil && all {
+				done, others, err = s.takeIn(ctx, remote, id)
+				sum = sum.then(done)
+			}
 		}
 		theirs, _ := s.commit(ctx, fetchedRefs+remote+"/"+string(id))
-		now := fmt.Sprint(theirs.oid, ended)
-		if err == nil && now == last {
-			err = notTaken(remote, id, refused)
+		own, _ := s.commit(ctx, RefName(id))
+		switch now := fmt.Sprint(theirs.oid, own.oid, others); {
+		case err != nil:
+			return sum, err
+		case now != last:
+			last = now
+		case len(ended) == 0:
+			return sum, notTaken(remote, id, refused)
+		default:
+			ended = nil // the remote does not know one of them
 		}
-		if err != nil {
-			return all, err
-		}
-		last = now
-		refused, done, err = s.pushOnce(ctx, remote, id, ended)
-		if all = all.then(done); err != nil {
-			return all, err
+		refused, done, err = s.pushOnce(ctx, remote, id, slices.Concat(ended, others))
+		if sum = sum.then(done); err != nil {
+			return sum, err
 		}
 		if refused == "" {
-			for _, end := range ended { // of which there may be a copy here
+			for _, end := range others { // of which there may be a copy here
 				_ = s.leases.update(refChange{ref: end.ref, old: end.old})
 			}
-			return all, nil
+			return sum, nil
 		}
-		if err := Pause(ctx, time.Duration(rand.IntN(try*100))*time.Millisecond); err != nil {
-			return all, err
+		if err := Pause(ctx, time.Duration(rand.IntN(try*100+1))*time.Millisecond); err != nil {
+			return sum, err
 		}
 	}
 }
@@ -531,31 +548,6 @@ func (j Joined) then(next Joined) Joined {
 		next.Second, next.Change = j.Second, j.Change
 	}
 	return next
-}
-
-// pushPlan pushes a plan, and the end of claims. Where somebody else was faster it takes what they have recorded.
-func (s *Store) pushPlan(ctx context.Context, remote string, id plan.ID, ended ...refChange) (all Joined, err error) {
-	for tracking := fetchedRefs + remote + "/" + string(id); ; {
-		before, _ := s.commit(ctx, tracking)
-		refused, done, err := s.pushOnce(ctx, remote, id, ended)
-		if all = all.then(done); err != nil || refused == "" {
-			return all, err
-		}
-		if err = s.FetchPlans(ctx, remote); err == nil {
-			done, err = s.catchUp(ctx, remote, id)
-			all = all.then(done)
-		}
-		after, _ := s.commit(ctx, tracking)
-		if err == nil && after.oid == before.oid && len(ended) == 0 {
-			err = notTaken(remote, id, refused)
-		}
-		if err != nil {
-			return all, err
-		}
-		if after.oid == before.oid {
-			ended = nil // the remote does not know one of them
-		}
-	}
 }
 
 // pushOnce pushes a plan, and the end of claims, unless the remote has moved. The remote's history goes only if a prune
