@@ -213,8 +213,8 @@ func (r *run) await(ctx context.Context, pulse gitstore.Pulse) (out outcome, end
 		interrupted = ctx.Done()
 	}
 	most := lookTime
-	if r.works != nil {
-		most = rand.N(lookTime) + time.Second // not all at once
+	if r.works != nil { // not all at once, and the more rarely the longer there is nothing to do
+		most = time.Second + rand.N(lookTime+min(r.Now().Sub(cmp.Or(r.works.since, r.Now())), 3*lookTime))
 	}
 	if r.works != nil && r.works.Idle > 0 {
 		most = min(most, r.works.Idle)

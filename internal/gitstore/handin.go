@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -62,49 +61,54 @@ func (s *Store) staysHere(change refChange) bool {
 	s.share.mu.Lock()
 	defer s.share.mu.Unlock()
 	_, kept := s.share.kept[change.ref]
-	if kept = kept || change.old == "" && len(s.share.changed) > 0; kept {
+	if kept = kept || change.old == "" && len(s.share.changed) > 0; !kept {
+		return false
+	}
+	if delete(s.share.kept, change.ref); change.new != "" {
 		if s.share.kept == nil {
 			s.share.kept = map[string]plan.OID{}
 		}
 		s.share.kept[change.ref] = change.new
 	}
-	return kept
+	return true
 }
 
 // handIn hands in what was recorded under claims that have ended.
 func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []refChange) error {
 	end := s.claimsDiffer()
+	var kept []refChange
 	s.share.mu.Lock()
-	kept := maps.Clone(s.share.kept)
+	for ref, claim := range s.share.kept {
+		if !slices.ContainsFunc(ended, func(end refChange) bool { return end.ref == ref }) {
+			kept = append(kept, refChange{ref: ref, new: claim})
+		}
+	}
 	s.share.mu.Unlock()
 	own, err := s.Tip(ctx, id)
-	for _, end := range ended {
-		delete(kept, end.ref)
-	}
-	ended = s.known(ended)
+	known := s.known(ended)
 	var leases []string
 	args := []string{"--end-of-options", remote}
-	for _, end := range ended {
+	for _, end := range known {
 		leases = append(leases, "--force-with-lease="+end.ref+":"+string(end.old))
 		args = append(args, string(own)+":"+end.ref)
 	}
-	for ref, claim := range kept {
-		if claim != "" {
-			leases, args = append(leases, "--force-with-lease="+ref+":"), append(args, string(claim)+":"+ref)
-		}
+	for _, k := range kept {
+		leases, args = append(leases, "--force-with-lease="+k.ref+":"), append(args, string(k.new)+":"+k.ref)
 	}
 	refused := ""
-	if err == nil && len(ended) > 0 {
-		refused, err = s.push(ctx, remote, append(leases, args...)...)
+	if err == nil && len(known) > 0 {
+		if refused, err = s.push(ctx, remote, append(leases, args...)...); err == nil && refused == "" {
+			s.keepNo(kept)
+		}
 	}
 	end()
 	// Without a claim it is for the plan's ref. Refused, a claim was taken over, or a push that seemed to fail did
 	// reach the remote.
-	if err == nil && (refused != "" || len(ended) == 0) {
-		err = s.sayJoined(s.pushPlan(ctx, remote, id, ended...))
+	if err == nil && (refused != "" || len(known) == 0) {
+		err = s.sayJoined(s.pushPlan(ctx, remote, id, known...))
 	}
 	if s.share.fetched.Store(0); err == nil {
-		s.clearKept()
+		s.keepNo(ended)
 	}
 	return err
 }
@@ -119,10 +123,13 @@ func (s *Store) known(ended []refChange) []refChange {
 	})
 }
 
-func (s *Store) clearKept() {
+// keepNo forgets claims that the remote did not know: it does now, or they have ended.
+func (s *Store) keepNo(claims []refChange) {
 	s.share.mu.Lock()
 	defer s.share.mu.Unlock()
-	s.share.kept = nil
+	for _, c := range claims {
+		delete(s.share.kept, c.ref)
+	}
 }
 
 // handedIn lists the claims of a plan at a remote on which something was handed in.
@@ -185,9 +192,10 @@ func (s *Store) Finish(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// Turn ends a worker's work on a task: it joins what was recorded and what waits into the plan, as one of those who
-// hand in does, or hands in what was recorded; then it goes on from what the remote has. What has waited since its last
-// turn it always joins. moved reports whether the plan is another one, waits whether something waited.
+// Turn ends a worker's work on a task: it hands in what was recorded, or joins that into the plan itself if nothing else
+// waits; then it goes on from what the remote has. It also joins what has waited since its last turn, unless the plan
+// has moved since: then somebody else does. moved reports whether the plan here is another one, waits whether something
+// waited.
 func (s *Store) Turn(ctx context.Context, id plan.ID) (moved, waits bool, err error) {
 	s.share.pushing.Lock()
 	defer s.share.pushing.Unlock()
@@ -220,12 +228,15 @@ func (s *Store) turn(ctx context.Context, remote string, id plan.ID, ended []ref
 	if err != nil {
 		return false, err
 	}
-	old := slices.ContainsFunc(waiting, func(w refChange) bool { return slices.Contains(s.share.waiting, w) })
-	s.share.waiting = waiting
+	tracking := fetchedRefs + remote + "/" + string(id)
+	theirs, _ := s.commit(ctx, tracking)
+	saw := func(r refChange) bool { return slices.Contains(s.share.waiting, r) }
 	joined := false
-	if old || own && rand.IntN(len(waiting)+1) == 0 {
+	if own && len(waiting) == 0 || saw(refChange{ref: tracking, old: theirs.oid}) && slices.ContainsFunc(waiting, saw) {
 		joined, err = s.joinNow(ctx, remote, id, ended, own)
 	}
+	theirs, _ = s.commit(ctx, tracking)
+	s.share.waiting = append(waiting, refChange{ref: tracking, old: theirs.oid})
 	if err == nil && own && !joined {
 		err = s.handIn(ctx, remote, id, ended)
 	}
@@ -238,8 +249,8 @@ func (s *Store) turn(ctx context.Context, remote string, id plan.ID, ended []ref
 	return len(waiting) > 0, err
 }
 
-// joinNow joins what waits, and what was recorded here, into what was fetched of the plan, and pushes that. Where the
-// remote's has moved meanwhile, nothing happens: whoever was faster has joined what waited.
+// joinNow joins what waits, and what was recorded here, into what was fetched of the plan, and pushes that, again and
+// again until nothing waits. Where the remote's has moved meanwhile, it stops: whoever was faster joins what waits.
 func (s *Store) joinNow(ctx context.Context, remote string, id plan.ID, ended []refChange, own bool) (done bool,
 	err error) {
 	tip, err := s.Tip(ctx, id)
@@ -251,19 +262,24 @@ func (s *Store) joinNow(ctx context.Context, remote string, id plan.ID, ended []
 	if err != nil {
 		return false, err
 	}
-	_, others, err := s.takeIn(ctx, remote, id)
-	if err != nil {
-		return false, err
-	}
-	refused, _, err := s.pushOnce(ctx, remote, id, append(s.known(ended), others...))
-	if err == nil && refused == "" {
-		s.clearKept()
+	for {
+		_, others, err := s.takeIn(ctx, remote, id)
+		if err != nil || done && len(others) == 0 {
+			return done, err
+		}
+		refused, _, err := s.pushOnce(ctx, remote, id, append(s.known(ended), others...))
+		if err != nil || refused != "" {
+			return done, errors.Join(err, s.moveTo(ctx, id, tip))
+		}
+		s.keepNo(ended)
 		for _, end := range others {
 			_ = s.leases.update(refChange{ref: end.ref, old: end.old}) // as the next fetch would
 		}
-		return true, nil
+		done, ended = true, nil
+		if tip, err = s.Tip(ctx, id); err != nil {
+			return done, err
+		}
 	}
-	return false, errors.Join(err, s.moveTo(ctx, id, tip))
 }
 
 // isBehind reports whether the remote has all that is here of a plan.
@@ -300,9 +316,16 @@ func (s *Store) moveTo(ctx context.Context, id plan.ID, commit plan.OID) error {
 	})
 }
 
+// mostTaken is how much of what waits a worker joins before it pushes: others see soon that somebody does.
+const mostTaken = 8
+
 // takeIn joins what waits at a remote into the plan here. The claims end once that is pushed.
 func (s *Store) takeIn(ctx context.Context, remote string, id plan.ID) (all Joined, ended []refChange, err error) {
 	waiting, err := s.handedIn(ctx, remote, id)
+	if s.Works != "" {
+		rand.Shuffle(len(waiting), func(i, j int) { waiting[i], waiting[j] = waiting[j], waiting[i] })
+		waiting = waiting[:min(len(waiting), mostTaken)]
+	}
 	for _, w := range waiting {
 		done, err := s.joinOther(ctx, id, w.old, false, time.Now())
 		switch {

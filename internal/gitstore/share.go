@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
@@ -39,7 +40,7 @@ type shares struct {
 	pushing  sync.Mutex          // held while events are pushed, so that Close waits for it
 	claiming sync.Mutex          // held by a worker while a claim here differs from that of the remote
 	failed   error               // why a worker has not handed in yet
-	waiting  []refChange         // what a worker saw waiting when it had nothing to do
+	waiting  []refChange         // what a worker saw waiting at its last turn, and the plan
 	kept     map[string]plan.OID // claims of a worker that its remote does not know yet; under mu
 	refused  sync.Map            // commits in the place of a claim that are not taken: whether the claim may be
 	fetched  atomic.Int64        // when plans were fetched, in Unix time
@@ -516,10 +517,15 @@ func (s *Store) pushJoined(ctx context.Context, remote string, id plan.ID, all b
 			return sum, err
 		case now != last:
 			last = now
-		case len(ended) == 0:
-			return sum, notTaken(remote, id, refused)
-		default:
-			ended = nil // the remote does not know one of them
+		default: // perhaps the remote does not know all of them
+			there, _ := s.remoteRefs(ctx, remote, claimRefs+string(id)+"/*")
+			known := each.If(ended, func(end refChange) bool {
+				return slices.Contains(there, refChange{ref: end.ref, new: end.old})
+			})
+			if len(known) == len(ended) {
+				return sum, notTaken(remote, id, refused)
+			}
+			ended = known
 		}
 		refused, done, err = s.pushOnce(ctx, remote, id, slices.Concat(ended, others))
 		if sum = sum.then(done); err != nil {
