@@ -19,15 +19,20 @@ import (
 // newest event: nobody else moves that ref, so any number of workers hand in at once. Whoever comes next joins what
 // waits into the plan, in one push that also deletes those refs.
 
-// fetchForWork fetches what a worker needs of its plan. The claims here become those of the remote. A plan that
-// somebody deleted there stays as it was, and the next push gives it back.
+// fetchForWork fetches what a worker needs of its plan. The claims here become those of the remote, once that knows
+// all of them. A plan that somebody deleted there stays as it was, and the next push gives it back.
 func (s *Store) fetchForWork(ctx context.Context, remote string) error {
 	defer s.claimsDiffer()()
 	id, policy := string(s.Works), fetchedRefs+remote+"/"+policyName
 	tracking := fetchedRefs + remote + "/" + id
 	before, beforeErr := s.commit(ctx, tracking)
-	err := s.fetch(ctx, remote, "--prune", "+"+planRefs+id+"*:"+tracking+"*", "+"+PolicyRef+"*:"+policy+"*",
-		"+"+claimRefs+id+"/*:"+claimRefs+id+"/*")
+	specs := []string{"+" + planRefs + id + "*:" + tracking + "*", "+" + PolicyRef + "*:" + policy + "*"}
+	s.share.mu.Lock()
+	if len(s.share.kept) == 0 {
+		specs = append(specs, "+"+claimRefs+id+"/*:"+claimRefs+id+"/*")
+	}
+	s.share.mu.Unlock()
+	err := s.fetch(ctx, remote, "--prune", specs...)
 	_, gone := s.commit(ctx, tracking)
 	switch {
 	case err != nil || gone == nil:

@@ -49,6 +49,7 @@ type shares struct {
 
 	mu      sync.Mutex
 	changed map[plan.ID][]refChange // plans with new events, and the claims that ended with them
+	timer   *time.Timer             // pushes them
 }
 
 // Shared is how a plan stands beside its remote, as that was seen last.
@@ -408,7 +409,10 @@ func (s *Store) noteChanged(id plan.ID, ended []refChange) {
 		if s.Works != "" {
 			delay = handInDelay
 		}
-		time.AfterFunc(delay, s.pushChanged)
+		if s.share.timer == nil {
+			s.share.timer = time.AfterFunc(delay, s.pushChanged)
+		}
+		s.share.timer.Reset(delay)
 	}
 	s.share.changed[id] = append(s.share.changed[id], ended...)
 }
@@ -501,7 +505,11 @@ func (s *Store) pushJoined(ctx context.Context, remote string, id plan.ID, all b
 		var done Joined
 		var others []refChange
 		if all || try > 0 {
-			if err = s.FetchPlans(ctx, remote); err == nil {
+			fetch := s.FetchPlans
+			if s.Works != "" {
+				fetch = s.fetchForWork
+			}
+			if err = fetch(ctx, remote); err == nil {
 				done, err = s.catchUp(ctx, remote, id)
 				sum = sum.then(done)
 			}
