@@ -56,10 +56,11 @@ func TestDoAsks(t *testing.T) {
 			t.Fatalf("git %s: %v\n%s", args, err, out)
 		}
 	}
+	t.Setenv("PATH", tools+":/usr/bin:/bin")
 	run := func(ctx context.Context, stdin io.Reader) (code int, out string) {
 		var both bytes.Buffer
 		e := &env{stdin: stdin, printer: printer{stdout: &both, stderr: &both}, dir: dir, now: time.Now,
-			user: user{append(os.Environ(), "PATH="+tools+":/usr/bin:/bin")}, interactive: true, origin: aPerson}
+			user: user{os.Environ()}, interactive: true, origin: aPerson}
 		code = e.run(ctx, []string{"do", "write", "a", "letter"})
 		return code, both.String()
 	}
@@ -108,10 +109,10 @@ func TestAsksForAgent(t *testing.T) {
 			}
 			git("init", "--quiet")
 			git("commit", "--quiet", "--allow-empty", "-m", "first")
+			t.Setenv("PATH", tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 			var stderr bytes.Buffer
 			e := &env{stdin: strings.NewReader(tt.answers), printer: printer{stdout: &stderr, stderr: &stderr}, dir: dir,
-				now: time.Now, user: user{append(os.Environ(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"),
-					"CLAUDE_CODE_MAX_RETRIES=0")}, interactive: true, origin: aPerson}
+				now: time.Now, user: user{append(os.Environ(), "CLAUDE_CODE_MAX_RETRIES=0")}, interactive: true, origin: aPerson}
 			code := e.run(t.Context(), []string{"plan", "a", "letter"})
 			if got := git("config", "--local", "--get-regexp", `^wf\.(planner|executor|reviewer)$`); got != tt.want {
 				t.Errorf("got %q, want %q\n%s", got, tt.want, &stderr)

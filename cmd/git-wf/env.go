@@ -23,6 +23,7 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/secret"
+	"gitwf/internal/shell"
 )
 
 // env is all that a command gets from its surroundings.
@@ -58,14 +59,7 @@ type style struct{ colour bool }
 // user is who runs the command: their environment, and the files that it leads to.
 type user struct{ environ []string }
 
-func (u user) getenv(key string) string {
-	for i := len(u.environ) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(u.environ[i], key+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
+func (u user) getenv(key string) string { return shell.Getenv(u.environ, key) }
 
 // absolute is the path of a file that the user names, from where the command was started.
 func (e *env) absolute(name string) string {

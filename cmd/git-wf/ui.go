@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/process"
 	"gitwf/internal/readmodel"
 	"gitwf/internal/web"
 )
@@ -113,19 +113,7 @@ func runningLog(commonDir string, id plan.ID, task plan.TaskID) []byte {
 	if !id.Valid() || !task.Valid() {
 		return nil
 	}
-	f, err := os.Open(engine.RunningLog(commonDir, id, task))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	const most = 8 << 10
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	data := make([]byte, min(info.Size(), most))
-	n, _ := f.ReadAt(data, max(info.Size()-most, 0)) // less, if it was restarted meanwhile
-	return data[:n]
+	return process.ReadEnd(engine.RunningLog(commonDir, id, task), 8<<10)
 }
 
 // openBrowser asks the system to open an address. If it can't, the terminal shows the address.

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
@@ -84,11 +85,10 @@ func needs(t *testing.T, name string) string {
 	if testing.Short() {
 		t.Skip("skipped: a real agent takes seconds for each question")
 	}
-	where := os.Getenv("PATH")
+	path := findProgram(name, nil)
 	if dir := os.Getenv("GIT_WF_TEST_TOOLS"); dir != "" {
-		where = filepath.Join(dir, "node_modules", ".bin") + string(os.PathListSeparator) + where
+		path = cmp.Or(findProgram(filepath.Join(dir, "node_modules", ".bin", name), nil), path)
 	}
-	path := findProgram(name, []string{"PATH=" + where, "PATHEXT=" + os.Getenv("PATHEXT")})
 	if why := tool.Broken(path); path == "" || why != "" {
 		t.Skipf("skipped: %s works neither on PATH nor in $GIT_WF_TEST_TOOLS/node_modules/.bin; `.ci/tools DIR` installs it",
 			name)
@@ -113,7 +113,7 @@ func (a agent) start(t *testing.T, turns ...wiretest.Turn) *real {
 	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USERPROFILE=" + home, "LANG=C.UTF-8",
 		"MY_KEY=" + testKey}, a.env...)
 	if a.setUp != nil {
-		a.setUp(t, lookup(env, "HOME"))
+		a.setUp(t, shell.Getenv(env, "HOME"))
 	}
 	b := made(t, Config{Kind: a.kind, Command: path, Model: a.model, BaseURL: server.URL + a.path, KeyEnv: "MY_KEY"}, env)
 	return &real{a, server, b, env}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"strings"
+
+	"gitwf/internal/shell"
 )
 
 // claude is Anthropic's Claude Code.
@@ -60,13 +62,13 @@ func (claude) call(c Config, r Request) (args, env []string) {
 		args = append(args, "--model", c.Model)
 	}
 	if r.Session != "" {
-		dir := cmp.Or(lookup(r.Environ, "CLAUDE_CONFIG_DIR"), filepath.Join(homeDir(r.Environ), ".claude"))
+		dir := cmp.Or(shell.Getenv(r.Environ, "CLAUDE_CONFIG_DIR"), filepath.Join(homeDir(r.Environ), ".claude"))
 		args = append(args, "--resume", sessionFile(r.Session, dir, "projects", "*", r.Session+".jsonl"))
 	}
 	env = []string{"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"CLAUDE_CODE_DISABLE_AUTO_MEMORY=1"} // of a checkout that is thrown away: a third of each request
 	// It tries ten times, even with a refused key, which takes minutes; our retries come on top.
-	if lookup(r.Environ, "CLAUDE_CODE_MAX_RETRIES") == "" {
+	if shell.Getenv(r.Environ, "CLAUDE_CODE_MAX_RETRIES") == "" {
 		env = append(env, "CLAUDE_CODE_MAX_RETRIES=3")
 	}
 	if c.BaseURL != "" {

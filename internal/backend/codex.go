@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"gitwf/internal/pattern"
+	"gitwf/internal/shell"
 )
 
 // codex is OpenAI's Codex.
@@ -52,7 +53,7 @@ func (codex) call(c Config, r Request) (args, env []string) {
 		keyVar := ""
 		if c.KeyEnv != "" {
 			keyVar = ",env_key=" + jsonText(codex{}.about().keyVar)
-		} else if lookup(r.Environ, "OPENAI_API_KEY") != "" {
+		} else if shell.Getenv(r.Environ, "OPENAI_API_KEY") != "" {
 			keyVar = `,env_key="OPENAI_API_KEY"`
 		}
 		args = append(args, "-c", "model_provider="+jsonText(codexProvider),

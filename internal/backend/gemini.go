@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"gitwf/internal/shell"
 )
 
 // gemini is Google's Gemini CLI. It does not report truncated replies.
@@ -73,7 +75,7 @@ func has(dir string, names ...string) bool {
 // geminiSession continues a session by its file, because gemini looks up ids only among the sessions of one directory.
 // That creates a copy with an id of its own.
 func geminiSession(r Request) []string {
-	home := cmp.Or(lookup(r.Environ, "GEMINI_CLI_HOME"), homeDir(r.Environ))
+	home := cmp.Or(shell.Getenv(r.Environ, "GEMINI_CLI_HOME"), homeDir(r.Environ))
 	const idInName = 8 // characters of the id at the end of the file's name
 	file := sessionFile("", filepath.Join(home, ".gemini"), "tmp", "*", "chats",
 		"session-*-"+r.Session[:min(len(r.Session), idInName)]+".jsonl")

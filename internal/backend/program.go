@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"gitwf/internal/secret"
+	"gitwf/internal/shell"
 )
 
 // vendor is what distinguishes one command-line agent.
@@ -134,7 +135,7 @@ func (p program) key(environ []string) (string, error) {
 	if p.cfg.KeyEnv == "" {
 		return "", nil
 	}
-	if v := lookup(slices.Concat(p.env, environ), p.cfg.KeyEnv); v != "" {
+	if v := shell.Getenv(slices.Concat(p.env, environ), p.cfg.KeyEnv); v != "" {
 		return v, nil
 	}
 	return "", missingKey(p.cfg.KeyEnv)

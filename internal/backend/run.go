@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -59,7 +57,7 @@ func (r run) do(ctx context.Context) (output, error) {
 	if err != nil {
 		return output{}, &Error{Reason: Unavailable, Message: err.Error(), ExitCode: -1}
 	}
-	out := output{stdout: stdout.Bytes(), stderr: readEnd(errFile, maxStderr), exit: ran.ExitCode}
+	out := output{stdout: stdout.Bytes(), stderr: string(process.ReadEnd(errFile, maxStderr)), exit: ran.ExitCode}
 	io.WriteString(log, out.stderr)
 	log.Close()
 	failure := &Error{ExitCode: ran.ExitCode, LogTail: out.tail()}
@@ -116,20 +114,6 @@ func lastLine(s string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// readEnd is the end of a file; "" if it can't be read.
-func readEnd(path string, most int64) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > most {
-		_, _ = f.Seek(-most, io.SeekEnd) // else it is read from its beginning
-	}
-	data, _ := io.ReadAll(io.LimitReader(f, most))
-	return string(data)
-}
-
 // line is the command line that runs a program with arguments.
 func line(program string, args []string) string {
 	words := []string{shell.Quote(program)}
@@ -137,17 +121,6 @@ func line(program string, args []string) string {
 		words = append(words, shell.Quote(a))
 	}
 	return strings.Join(words, " ")
-}
-
-// lookup finds a variable of an environment; the last one wins, as for a process.
-func lookup(environ []string, name string) string {
-	for _, kv := range slices.Backward(environ) {
-		k, v, ok := strings.Cut(kv, "=")
-		if ok && (k == name || runtime.GOOS == "windows" && strings.EqualFold(k, name)) {
-			return v
-		}
-	}
-	return ""
 }
 
 // logWriter passes on whole lines, without secrets and control characters, up to a number of bytes.

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"gitwf/internal/shell"
 )
 
 // service is what the model services share: a client with limits, and a key.
@@ -27,7 +29,7 @@ func newService(c Config, environ []string, usual string) service {
 		// A redirect would send the key wherever it leads; no service of this kind needs one.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	s.key = lookup(environ, s.keyEnv)
+	s.key = shell.Getenv(environ, s.keyEnv)
 	return s
 }
 
@@ -120,11 +122,7 @@ func (s service) post(ctx context.Context, address string, q query) (Reply, erro
 
 // endpoint is the address of a path below the service's base: usual, unless the user set another.
 func (s service) endpoint(usual, path string) (string, error) {
-	u, err := url.Parse(cmp.Or(s.cfg.BaseURL, usual))
-	if err != nil {
-		return "", err
-	}
-	return u.JoinPath(path).String(), nil
+	return url.JoinPath(cmp.Or(s.cfg.BaseURL, usual), path)
 }
 
 // decode reads JSON. It leaves out values of an unexpected type, because services that imitate a vendor differ in

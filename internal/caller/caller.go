@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"gitwf/internal/shell"
 )
 
 // Process is what can be read of a process.
@@ -98,14 +100,7 @@ func (o Origin) Find() Caller {
 	return Caller{}
 }
 
-func (p Process) getenv(name string) string {
-	for _, kv := range slices.Backward(p.Environ) {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
+func (p Process) getenv(name string) string { return shell.Getenv(p.Environ, name) }
 
 // runs reports whether a process runs the program: by its own name, or as the script of an interpreter.
 func (p Process) runs(program string) bool {

@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"unicode"
 
@@ -141,4 +142,20 @@ func Printable(output []byte) string {
 		}
 		return r
 	}, s)
+}
+
+// ReadEnd is the end of a file, at most so many bytes of it; nil if it can't be read.
+func ReadEnd(name string, most int64) []byte {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	data := make([]byte, min(info.Size(), most))
+	n, _ := f.ReadAt(data, max(info.Size()-most, 0)) // less, if somebody cuts it meanwhile
+	return data[:n]
 }
