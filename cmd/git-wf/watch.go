@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -19,31 +18,31 @@ import (
 	"gitwf/internal/readmodel"
 )
 
-// watch stays and shows how the plan changes: on a terminal it redraws the status; for a program or a file it prints
-// one block, or one JSON document on a line of its own, after each change.
+// watch stays and shows how the plan changes: on a terminal it redraws the status, and each second as long as somebody
+// works; for a program or a file it prints one block, or one JSON document on a line of its own, after each change.
 func (e *env) watch(c *cli.Context, store *gitstore.Store, snap *gitstore.Snapshot) (err error) {
 	ctx, stop := untilInterrupted(c.Context, func() {})
 	defer stop()
 	c.Context = ctx
+	var block *progress.Block
 	if size := e.sizeOf(e.stdout); size != nil && !e.json {
-		err = e.watchScreen(c, store, snap.ID, progress.NewBlock(e.stdout, size))
-	} else {
-		err = e.watchLines(c, store, snap.ID)
+		block = progress.NewBlock(e.stdout, size)
+		defer block.Leave()
 	}
+	err = e.watchPlan(c, store, snap.ID, block)
 	if ctx.Err() != nil {
 		return context.Canceled // by a signal, whatever else went wrong because of it
 	}
 	return err
 }
 
-// watchScreen redraws the status when the plan changes, and each second as long as somebody works.
-func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, block *progress.Block) error {
-	defer block.Leave()
+// watchPlan shows the status in a block of a terminal or, without one, prints it, whenever it is another.
+func (e *env) watchPlan(c *cli.Context, store *gitstore.Store, id plan.ID, block *progress.Block) error {
 	moved := gitstore.Changes(c.Context, func() gitstore.Pulse { return store.Pulse(id) })
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	var at *readmodel.Plan
-	var last []string
+	last := ""
 	for read := true; ; {
 		if read {
 			var err error
@@ -51,19 +50,14 @@ func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, blo
 				return err
 			}
 		}
-		var text strings.Builder
-		err := errors.Join(e.render(&text, "status", at), e.render(&text, "work", workOf(at, e.now())))
+		text, err := e.watchText(at, block)
+		if err == nil && text != last {
+			err = e.showText(text, block)
+		}
 		if err != nil {
 			return err
 		}
-		_, rows := block.Size()
-		lines := someRows(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), rows)
-		if !slices.Equal(lines, last) {
-			if err := block.Draw(lines); err != nil {
-				return err
-			}
-			last = lines
-		}
+		last = text
 		began := time.Now()
 		select {
 		case <-c.Context.Done():
@@ -73,11 +67,39 @@ func (e *env) watchScreen(c *cli.Context, store *gitstore.Store, id plan.ID, blo
 		case <-tick.C:
 			read = false
 		}
-		if time.Since(began) > 3*time.Second { // it was stopped, and the shell has written below the block
+		if time.Since(began) > 3*time.Second && block != nil { // it was stopped, and the shell has written below the block
 			block.Leave()
-			last = nil
+			last = ""
 		}
 	}
+}
+
+// watchText is the status as a program or a file gets it, or as there is room for it in a block, with who works.
+func (e *env) watchText(at *readmodel.Plan, block *progress.Block) (string, error) {
+	var out strings.Builder
+	if e.json {
+		err := writeJSON(&out, "", at)
+		return out.String(), err
+	}
+	err := e.render(&out, "status", at)
+	if block == nil || err != nil {
+		return out.String(), err
+	}
+	err = e.render(&out, "work", workOf(at, e.now()))
+	_, rows := block.Size()
+	return strings.Join(someRows(strings.Split(strings.TrimRight(out.String(), "\n"), "\n"), rows), "\n"), err
+}
+
+func (e *env) showText(text string, block *progress.Block) (err error) {
+	switch {
+	case block != nil:
+		return block.Draw(strings.Split(text, "\n"))
+	case e.json:
+		_, err = io.WriteString(e.stdout, text)
+	default:
+		_, err = fmt.Fprintf(e.stdout, "== %s\n%s\n", e.now().Local().Format(time.DateTime), text)
+	}
+	return err
 }
 
 // someRows cuts lines to at most so many. The end, which says what waits for whom, matters more than the middle.
@@ -107,47 +129,6 @@ func workOf(at *readmodel.Plan, now time.Time) (all []work) {
 	}
 	each.Sort(all, func(a, b work) int { return a.Started.Compare(b.Started) })
 	return all
-}
-
-// watchLines prints the status, and again whenever it changes.
-func (e *env) watchLines(c *cli.Context, store *gitstore.Store, id plan.ID) error {
-	moved := gitstore.Changes(c.Context, func() gitstore.Pulse { return store.Pulse(id) })
-	var last []byte
-	for {
-		text, err := e.statusText(c, store, id)
-		if err != nil {
-			return err
-		}
-		if !bytes.Equal(text, last) {
-			last = text
-			if !e.json {
-				text = fmt.Appendf(nil, "== %s\n%s\n", e.now().Local().Format(time.DateTime), text)
-			}
-			if _, err := e.stdout.Write(text); err != nil {
-				return err
-			}
-		}
-		select {
-		case <-c.Context.Done():
-			return nil
-		case <-moved:
-		}
-	}
-}
-
-// statusText is what git wf status prints now; as JSON, on one line.
-func (e *env) statusText(c *cli.Context, store *gitstore.Store, id plan.ID) ([]byte, error) {
-	p, err := e.readNow(c, store, id)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	if e.json {
-		err = writeJSON(&out, "", p)
-	} else {
-		err = e.render(&out, "status", p)
-	}
-	return out.Bytes(), err
 }
 
 // readNow reads what is seen of a plan.
