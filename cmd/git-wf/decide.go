@@ -3,7 +3,6 @@ package main
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -124,28 +123,14 @@ func (e *env) rerun(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot)
 
 // stillHolds records a person's word that a task's version holds for what its inputs are now.
 func (e *env) stillHolds(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
-	store := eng.Store
-	person, err := store.Person(c.Context)
+	d, person, err := e.decision(c, eng.Store)
 	if err != nil {
 		return err
 	}
-	made, err := export.ReadArtifact(c.Context, store, snap, t.TaskID, t.Approved)
+	made, err := export.ReadArtifact(c.Context, eng.Store, snap, t.TaskID, t.Approved)
 	if err != nil && t.Approved > 0 {
 		return err
 	}
-	now := e.now()
-	ev := plan.StillHolds{Task: t.TaskID, Author: person, Version: made,
-		Decision: plan.Decision{By: person.Name, CreatedAt: plan.Second(now), Reason: c.String("message")}}
-	done, err := store.Append(c.Context, snap.ID, ev, gitstore.AppendOptions{Now: now})
-	if err != nil {
-		return err
-	}
-	if err := e.say(struct {
-		Task      plan.TaskID `json:"task_id"`
-		Subject   string      `json:"subject"`
-		CreatedAt time.Time   `json:"created_at"`
-	}{t.TaskID, done.Change.Subject, ev.Decision.CreatedAt}, "%s", plain.Line(done.Change.Subject)); err != nil {
-		return err
-	}
-	return e.printNextOf(c.Context, eng, snap.ID)
+	return e.recordDecision(c, eng, snap.ID, t.TaskID,
+		plan.StillHolds{Task: t.TaskID, Author: person, Version: made, Decision: d})
 }
