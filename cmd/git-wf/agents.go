@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -34,23 +33,16 @@ func (e *env) printSchema(schema func() []byte) cli.ActionFunc {
 
 // agentLine is one agent as git wf agents shows it.
 type agentLine struct {
-	Name    string        `json:"name"`
-	Kind    string        `json:"kind"`
-	Model   string        `json:"model,omitempty"`
-	Roles   []string      `json:"roles,omitempty"` // that it has by default
-	Usable  bool          `json:"usable"`
-	WhyNot  string        `json:"why_not,omitempty"`
-	Command string        `json:"command,omitempty"`
-	Writes  string        `json:"writes,omitempty"`      // where it may write, and what keeps it there
-	Own     bool          `json:"reviews_own,omitempty"` // it reviews what its own program makes
-	Problem *agentProblem `json:"problem,omitempty"`
-}
-
-// agentProblem is a setting that can't be used.
-type agentProblem struct {
-	Setting string `json:"setting"`
-	Value   string `json:"value"`
-	Mend    string `json:"mend"` // the command that does it
+	Name    string   `json:"name"`
+	Kind    string   `json:"kind"`
+	Model   string   `json:"model,omitempty"`
+	Roles   []string `json:"roles,omitempty"` // that it has by default
+	Usable  bool     `json:"usable"`
+	WhyNot  string   `json:"why_not,omitempty"`
+	Command string   `json:"command,omitempty"`
+	Writes  string   `json:"writes,omitempty"`      // where it may write, and what keeps it there
+	Own     bool     `json:"reviews_own,omitempty"` // it reviews what its own program makes
+	Mend    string   `json:"mend,omitempty"`        // the command that mends a setting which can't be used
 }
 
 func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
@@ -102,11 +94,9 @@ func (l *agentLine) explainUnusable(err error) {
 	var wrong *agent.ConfigError
 	switch {
 	case errors.As(err, &wrong):
-		l.Problem = &agentProblem{Setting: wrong.Setting(), Value: wrong.Value, Mend: wrong.Mend()}
+		l.Mend = wrong.Mend()
 	case errors.As(err, new(*agent.UnknownError)) && len(l.Roles) > 0:
-		l.Kind = ""
-		setting := "wf." + l.Roles[0]
-		l.Problem = &agentProblem{Setting: setting, Value: l.Name, Mend: "git config " + setting + " AGENT"}
+		l.Kind, l.Mend = "", "git config wf."+l.Roles[0]+" AGENT"
 	}
 }
 
@@ -121,11 +111,3 @@ func (l agentLine) About() string {
 
 // Reason is why the agent is not usable, without its name.
 func (l agentLine) Reason() string { return strings.TrimPrefix(l.WhyNot, plain.Line(l.Name)+": ") }
-
-// shownValue is a setting's value in a message.
-func shownValue(v string) string {
-	if v == "" {
-		return "not set"
-	}
-	return strconv.Quote(clip(plain.Line(v), 100))
-}

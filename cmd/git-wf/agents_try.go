@@ -58,15 +58,11 @@ func (e *env) testAgent(c *cli.Context, store *gitstore.Store) error {
 	if err := e.print("tried", t); err != nil || t.Pass {
 		return err
 	}
-	switch {
-	case e.json:
-		return errSaid
-	case t.res.Broken != nil:
-		return fault.Refused("git wf agents schema prints the form; docs/agents.md explains it",
-			"%s gave no answer that can be used", plain.Line(t.Agent))
+	hint := "git wf agents says what each agent lacks"
+	if t.res.Broken != nil {
+		hint = "git wf agents schema prints the form; docs/agents.md explains it"
 	}
-	return fault.Refused("git wf agents says what each agent lacks",
-		"%s gave no answer that can be used", plain.Line(name))
+	return fault.Refused(hint, "%s gave no answer that can be used", plain.Line(t.Agent))
 }
 
 // tryAgent makes the round trip in a scratch directory.
@@ -129,9 +125,6 @@ func (t tried) Answered() string {
 	if t.Usage == nil {
 		return text + "; it reports no tokens and no cost"
 	}
-	text += fmt.Sprintf("; %d tokens in, %d out", t.Usage.InputTokens, t.Usage.OutputTokens)
-	if t.Usage.CostUSD > 0 {
-		return text + ", " + dollars(t.Usage.CostUSD)
-	}
-	return text + ", no cost reported"
+	return text + fmt.Sprintf("; %d tokens in, %d out, %s", t.Usage.InputTokens, t.Usage.OutputTokens,
+		dollars(t.Usage.CostUSD))
 }

@@ -153,7 +153,6 @@ func (st style) functions() template.FuncMap {
 			return time.Duration(reflect.ValueOf(n).Convert(reflect.TypeFor[int64]()).Int()) * time.Second
 		},
 		"session":  sessionNotes,
-		"setting":  shownValue,
 		"signers":  export.Signers,
 		"stale":    staleClaims,
 		"tree":     treeRows,
