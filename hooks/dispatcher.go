@@ -188,8 +188,7 @@ func (in *installer) isDispatched(p string) (bool, error) {
 		return false, err
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		_, err := os.Readlink(p)
-		return err == nil && slices.Contains(lazyHooks, filepath.Base(p)), nil
+		return slices.Contains(lazyHooks, filepath.Base(p)), nil
 	}
 	head := []byte("#!/bin/sh\n" + beginMark + " " + dispatched)
 	return bytes.HasPrefix(content, head) && bytes.HasSuffix(content, []byte(endMark+"\n")), nil

@@ -187,14 +187,13 @@ func (in *installer) gates(name string) bool {
 }
 
 // makeDir makes a directory and its missing parents.
-func (in *installer) makeDir(dir string) (bool, error) {
-	if _, err := os.Stat(dir); err == nil {
-		return false, nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
+func (in *installer) makeDir(dir string) (made bool, err error) {
+	_, err = os.Stat(dir)
+	if made = errors.Is(err, fs.ErrNotExist); made {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
 		return false, fmt.Errorf("make the hooks directory: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return false, fmt.Errorf("make the hooks directory: %w", err)
-	}
-	return true, nil
+	return made, nil
 }

@@ -56,7 +56,7 @@ func (in *installer) removeSections(dir string, specs []spec) error {
 		}
 	}
 	if dirMade {
-		return in.removeEmpty(dir)
+		removeEmpty(dir)
 	}
 	return nil
 }
@@ -118,21 +118,15 @@ func (in *installer) removeDispatcher(ctx context.Context) error {
 			return fmt.Errorf("remove hook: %w", err)
 		}
 	}
-	if err := in.removeEmpty(dir); err != nil {
-		return err
-	}
+	removeEmpty(dir)
+	removeEmpty(filepath.Dir(dir))
 	in.report.add(dir, "dispatcher removed")
-	return in.removeEmpty(filepath.Dir(dir))
+	return nil
 }
 
 // removeEmpty removes a directory if it is empty.
-func (in *installer) removeEmpty(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) > 0 {
-		return nil //nolint:nilerr // it is gone, or others use it
+func removeEmpty(dir string) {
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
+		_ = os.Remove(dir)
 	}
-	if err := os.Remove(dir); err != nil {
-		return fmt.Errorf("remove %s: %w", dir, err)
-	}
-	return nil
 }
