@@ -130,19 +130,9 @@ func (e *env) planUnknown(c *cli.Context, file string, data []byte, findings pla
 		if settings.Planner != "" && !c.Bool("dry-run") && importing(c) == "" {
 			return e.planWords(c, eng, file, data)
 		}
-		headings, lines := 0, 0
-		for line := range strings.Lines(string(data)) {
-			if strings.TrimSpace(line) != "" {
-				lines++
-			}
-			if strings.HasPrefix(line, "#") {
-				headings++
-			}
-		}
 		return fault.Usage("git wf plan -f FILE --planner AGENT has an agent plan it; or mark its tasks with "+
 			"boxes (- [ ]), or its head with git-wf: plan (docs/import.md)",
-			"%s has no tasks that could be read: %s below %s, but no box and no task with a status", fileWord(file),
-			plain.Count(lines, "line"), plain.Count(headings, "heading"))
+			"%s has no tasks that could be read: no box, and no task with a status", fileWord(file))
 	})
 }
 
@@ -299,7 +289,6 @@ func assumedText(i *exchange.Imported) string {
 // importReport is what --json prints.
 type importReport struct {
 	*exchange.Imported
-	Gaps      plan.Findings         `json:"gaps"` // nothing is missing any more; kept for programs that look
 	Whole     json.RawMessage       `json:"plan,omitempty"`
 	Untrusted []plandoc.CommandLine `json:"untrusted"`
 	PlanID    plan.ID               `json:"plan_id,omitempty"`
@@ -310,9 +299,9 @@ type importReport struct {
 func (p printer) printImport(c *cli.Context, i *exchange.Imported, r importReport, lines []plandoc.CommandLine) error {
 	if p.json {
 		r.Imported = i
-		i.Done, i.Homeless = append([]exchange.Done{}, i.Done...), append([]exchange.Line{}, i.Homeless...)
+		i.Done, i.Homeless = orEmpty(i.Done), orEmpty(i.Homeless)
 		i.Findings, i.Notes = append(plan.Findings{}, i.Findings...), append(plan.Findings{}, i.Notes...)
-		r.Gaps, r.Untrusted = plan.Findings{}, append([]plandoc.CommandLine{}, lines...)
+		r.Untrusted = orEmpty(lines)
 		if i.Plan != nil {
 			var err error
 			if r.Whole, err = plandoc.Encode(i.Plan); err != nil {
