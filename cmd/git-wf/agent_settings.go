@@ -103,42 +103,41 @@ func (u user) templates(store *gitstore.Store) fs.FS {
 	return prompt.Layers(append(u.layers(store), programLayer())...)
 }
 
-// weights are those of the program, overridden by the user's own tables.
-func (u user) weights(store *gitstore.Store) (w estimate.Weights, err error) {
+// readTable has a table of that name read from each layer which has it, the user's own last. own is what there is
+// without those.
+func (u user) readTable(store *gitstore.Store, name, own string, read func(file string, data []byte) error) error {
 	for _, layer := range slices.Backward(append(u.layers(store), programLayer())) {
-		data, err := fs.ReadFile(layer.FS, estimate.File)
+		data, err := fs.ReadFile(layer.FS, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return w, err
+			return err
 		}
-		file := filepath.Join(layer.Name, estimate.File)
-		if w, err = estimate.ParseWeights(file, bytes.TrimSpace(data), w); err != nil {
-			return w, fault.Usage("mend "+file+", or remove it to get the built-in weights", "%w", err)
+		file := filepath.Join(layer.Name, name)
+		if err := read(file, data); err != nil {
+			return fault.Usage("mend "+file+", or remove it to get the "+own, "%w", err)
 		}
 	}
-	return w, nil
+	return nil
 }
 
-// assignment is the first table of who does which kind of task, the user's own before the program's.
-func (u user) assignment(store *gitstore.Store) (agent.Assignment, error) {
-	for _, layer := range append(u.layers(store), programLayer()) {
-		data, err := fs.ReadFile(layer.FS, agent.AssignFile)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		file := filepath.Join(layer.Name, agent.AssignFile)
-		if err != nil {
-			return agent.Assignment{}, err
-		}
-		table, err := agent.ParseAssignment(file, data)
-		if err != nil {
-			return table, fault.Usage("mend "+file+", or remove it to get the built-in table", "%w", err)
-		}
-		return table, nil
-	}
-	return agent.Assignment{}, nil
+// weights are those of the program, overridden by the user's own tables.
+func (u user) weights(store *gitstore.Store) (w estimate.Weights, err error) {
+	err = u.readTable(store, estimate.File, "built-in weights", func(file string, data []byte) (err error) {
+		w, err = estimate.ParseWeights(file, bytes.TrimSpace(data), w)
+		return err
+	})
+	return w, err
+}
+
+// assignment is the table of who does which kind of task, the user's own in the place of the program's.
+func (u user) assignment(store *gitstore.Store) (table agent.Assignment, err error) {
+	err = u.readTable(store, agent.AssignFile, "built-in table", func(file string, data []byte) (err error) {
+		table, err = agent.ParseAssignment(file, data)
+		return err
+	})
+	return table, err
 }
 
 // envKey is the setting that names variables which a plan's command lines get besides the usual ones.
