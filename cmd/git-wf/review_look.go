@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -112,28 +113,19 @@ func (st style) printSubject(ctx context.Context, w io.Writer, store *gitstore.S
 		plan.Criterion
 		Judge string // or what a command came to
 	}
-	var reviews []plan.Review
 	var criteria []judged
 	docs, records := export.DocumentsOf(ctx, store, snap, t.TaskID), snap.Records.Of(t.TaskID)
-	for _, rec := range records.Reviews {
-		if rec.Version < t.Active-1 {
-			continue
-		}
-		r, err := docs.Review(rec)
-		if err != nil {
-			return err
-		}
-		reviews = append(reviews, r)
+	reviews, err := export.All(each.If(records.Reviews, func(r plan.ReviewRecord) bool {
+		return r.Version >= t.Active-1
+	}), docs.Review)
+	checks, checksErr := export.All(each.If(records.Checks, func(k plan.CheckRecord) bool {
+		return k.Version == t.Active
+	}), docs.Check)
+	if err := errors.Join(err, checksErr); err != nil {
+		return err
 	}
 	results := map[string]plan.CriterionResult{}
-	for _, rec := range records.Checks {
-		if rec.Version != t.Active {
-			continue
-		}
-		k, err := docs.Check(rec)
-		if err != nil {
-			return err
-		}
+	for _, k := range checks {
 		for _, r := range k.Criteria {
 			results[r.ID] = r
 		}
