@@ -374,31 +374,21 @@ func (e *env) recordImport(c *cli.Context, store *gitstore.Store, i *exchange.Im
 		return err
 	}
 	grafted := state.Plan.Grafted(plan.PlanTaskID)
-	if e.json {
-		if !grafted {
-			return errWaiting
-		}
-		return nil
-	}
-	if !grafted && t.Verdict != plan.Rejected {
-		return e.makePlan(c, eng, id)
-	}
-	if !grafted {
-		fmt.Fprintf(e.stdout, "%s: plan %s is a candidate that the review rejected (git wf show PLAN-1 --review)\n",
-			r.PlanID, r.Version)
-		fmt.Fprintln(e.stdout, "next: git wf plan --edit")
+	if e.json && !grafted {
 		return errWaiting
 	}
-	if err := e.adoptSession(c, store, i, id); err != nil {
+	if grafted && !e.json {
+		err = e.adoptSession(c, store, i, id)
+	}
+	if err != nil || e.json {
 		return err
 	}
-	fmt.Fprintf(e.stdout, "%s: plan %s approved\n", r.PlanID, r.Version)
-	if len(fresh) > 0 {
+	if grafted && len(fresh) > 0 {
 		e.showLines(fresh, "not trusted here until a person runs git wf trust")
-		fmt.Fprintln(e.stdout, "next: git wf trust")
+		e.tell("%s: plan %s approved\nnext: git wf trust", id, r.Version)
 		return nil
 	}
-	return e.printNextOf(c.Context, eng, id)
+	return e.planOutcome(c, eng, state, plan.PlanTaskID, "git wf plan --edit")
 }
 
 // adoptSession lets git wf checkout take over the files of a session that was read where checkout writes it.
