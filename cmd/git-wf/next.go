@@ -82,7 +82,7 @@ func (e *env) next(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 	return e.printOffer(offer, made)
 }
 
-// claimAgent is the name under which a task is claimed.
+// claimAgent is the name under which a task is claimed, or something else is done; "" if that needs none.
 func (e *env) claimAgent(c *cli.Context, store *gitstore.Store, claims bool) (string, error) {
 	if name := c.String("agent"); c.IsSet("agent") {
 		if wrong := engine.CheckAgentName(name); wrong != "" {

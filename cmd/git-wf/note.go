@@ -27,11 +27,9 @@ func (e *env) note(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 		return err
 	}
 	n.By, n.CreatedAt = n.Author.Name, plan.Second(e.now())
-	agent := c.String("agent")
-	if c.IsSet("agent") {
-		if wrong := engine.CheckAgentName(agent); wrong != "" {
-			return usage("--agent: %s", wrong)
-		}
+	agent, err := e.claimAgent(c, eng.Store, false)
+	if err != nil {
+		return err
 	}
 	done, err := eng.Note(c.Context, snap.ID, n, agent)
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -14,24 +13,10 @@ import (
 
 	"gitwf/internal/contract"
 	"gitwf/internal/engine"
-	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
-
-// canSubmit refuses what is neither a file nor a directory, without opening it.
-func (e *env) canSubmit(name string) error {
-	name = e.absolute(name)
-	info, err := os.Stat(name)
-	if err != nil {
-		return fault.Reason(err)
-	}
-	if !info.IsDir() && !info.Mode().IsRegular() {
-		return errors.New("is neither a file nor a directory")
-	}
-	return nil
-}
 
 func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot, t *plan.TaskState) error {
 	if c.IsSet("claim") && c.Int("claim") < 1 {
@@ -39,11 +24,6 @@ func (e *env) submit(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 	}
 	if err := snap.State().RefuseContainer(t.TaskID, "git wf submit TASK PATH..."); err != nil {
 		return err
-	}
-	for _, name := range c.Args().Tail() {
-		if err := e.canSubmit(name); err != nil {
-			return usage("submit %s: %w", name, err)
-		}
 	}
 	dir := claimedWorktree(eng.Store, string(t.TaskID), c.Int("claim"))
 	if dir != "" && c.Bool("worktree") && eng.Store.GitDir() == eng.Store.CommonDir() &&

@@ -116,12 +116,12 @@ func Gather(paths []string, spec *plan.DeliverableSpec, limits plan.Config) ([]F
 // gather collects what lies at one path. The path may be a link: the person named it.
 func (c *collection) gather(name, outputDir string) error {
 	real, err := filepath.EvalSymlinks(name)
-	if err != nil {
-		return err
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Stat(real)
 	}
-	info, err := os.Stat(real)
 	if err != nil {
-		return err
+		return fault.Usage("", "submit %s: %w", plain.Line(name), fault.Reason(err))
 	}
 	if c.single = !info.IsDir(); c.single {
 		c.source = func(string) string { return real }
