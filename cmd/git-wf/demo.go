@@ -112,8 +112,7 @@ func (e *env) demo(c *cli.Context) error {
 		"git show workflow/"+p.id+":plan.json") {
 		fmt.Fprintf(e.stdout, "  %s\n", command)
 	}
-	res, err := process.Run(ctx, process.Command{Line: "command -v git-wf", Dir: dir, Env: e.environ})
-	if err != nil || res.ExitCode != 0 {
+	if process.Find("git-wf") == "" {
 		fmt.Fprintf(e.stdout, "(git finds \"wf\" once git-wf is on your PATH: sh install.sh)\n")
 	}
 	return nil

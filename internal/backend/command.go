@@ -3,7 +3,6 @@ package backend
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -85,20 +84,12 @@ func childEnv(r Request, more []string) []string {
 	return append(env, r.Vars...)
 }
 
-// findProgram is the absolute path of a program on PATH, or of one that is named by its path; "" if there is none. What
-// PATH has in a relative directory does not count: it would depend on the task's.
+// findProgram is process.Find, also below the user's home directory.
 func findProgram(name string, environ []string) string {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
 		name = filepath.Join(homeDir(environ), rest)
 	}
-	found, err := exec.LookPath(name)
-	if err == nil {
-		found, err = filepath.Abs(found)
-	}
-	if err != nil {
-		return ""
-	}
-	return found
+	return process.Find(name)
 }
 
 // homeDir is the user's home directory in the given environment.

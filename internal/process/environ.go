@@ -1,6 +1,8 @@
 package process
 
 import (
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -54,4 +56,17 @@ func matches(name string, list []string) bool {
 		begin, some := strings.CutSuffix(folded(one), "*")
 		return folded(name) == begin || some && strings.HasPrefix(folded(name), begin)
 	})
+}
+
+// Find is the absolute path of a program on PATH, or of one that is named by its path; "" if there is none. What PATH
+// has in a relative directory does not count: it would depend on where the program runs.
+func Find(name string) string {
+	found, err := exec.LookPath(name)
+	if err == nil {
+		found, err = filepath.Abs(found)
+	}
+	if err != nil {
+		return ""
+	}
+	return found
 }
