@@ -135,3 +135,32 @@ func Slug(s string, sep rune) string {
 	}
 	return b.String()
 }
+
+// Shortened is the text without its middle, keep bytes of it or a little less, and the number of missing bytes. A mark
+// on a line of its own says so. Both ends are whole characters, and whole lines if those are short.
+func Shortened(text string, keep int) (short string, missing int) {
+	if keep >= len(text) {
+		return text, 0
+	}
+	head, tail := text[:whole(text, keep*2/3)], text[whole(text, len(text)-keep/3):]
+	if i := strings.LastIndexByte(head, '\n'); i > len(head)*3/4 {
+		head = head[:i+1]
+	}
+	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/4 {
+		tail = tail[i+1:]
+	}
+	missing = len(text) - len(head) - len(tail)
+	mark := fmt.Sprintf("[... %d bytes left out here ...]\n", missing)
+	if !strings.HasSuffix(head, "\n") {
+		mark = "\n" + mark
+	}
+	return head + mark + tail, missing
+}
+
+// whole moves an index back to the beginning of a character.
+func whole(s string, i int) int {
+	for i > 0 && i < len(s) && !utf8.RuneStart(s[i]) {
+		i--
+	}
+	return i
+}

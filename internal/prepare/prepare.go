@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -322,22 +321,15 @@ func (r *runner) variables(referred map[string]string) []string {
 	return env
 }
 
-// shortened is a text of at most the given length. A line in place of its middle says what is missing.
+// shortened is a text of at most the given length, without its middle or, where there is no room for both ends, empty.
 func shortened(s string, most int) string {
+	const mark = 60 // bytes, for the line that says how much is missing
 	if len(s) <= most {
 		return s
 	}
-	mark := fmt.Sprintf("\n[... %d bytes left out ...]\n", len(s))
-	keep := most - len(mark)
-	if keep <= 0 {
+	if most <= mark {
 		return ""
 	}
-	head, tail := keep/2, len(s)-(keep-keep/2)
-	for head > 0 && !utf8.RuneStart(s[head]) {
-		head--
-	}
-	for tail < len(s) && !utf8.RuneStart(s[tail]) {
-		tail++
-	}
-	return s[:head] + fmt.Sprintf("\n[... %d bytes left out ...]\n", tail-head) + s[tail:]
+	s, _ = plain.Shortened(s, most-mark)
+	return s
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"gitwf/internal/plain"
 )
 
 // kind says what a text is, and so how soon it may be left out.
@@ -97,7 +98,7 @@ func (p *part) block(c cut) (text string, missing int) {
 	case leftOut:
 		return fmt.Sprintf("[%s: %d bytes of text left out]", p.name, len(p.text)), len(p.text)
 	case shownShort:
-		text, missing = shortened(p.text, c.keep)
+		text, missing = plain.Shortened(p.text, c.keep)
 		return fenced(p.label(), p.header(missing), text), missing
 	}
 	return fenced(p.label(), p.header(0), p.text), 0
@@ -191,33 +192,4 @@ func longestRun(s string, of byte) int {
 		longest = max(longest, run)
 	}
 	return longest
-}
-
-// shortened is the text without its middle, keep bytes of it or a little less, and the number of missing bytes. A mark
-// on a line of its own says so. Both ends are whole characters, and whole lines if those are short.
-func shortened(text string, keep int) (short string, missing int) {
-	if keep >= len(text) {
-		return text, 0
-	}
-	head, tail := text[:whole(text, keep*2/3)], text[whole(text, len(text)-keep/3):]
-	if i := strings.LastIndexByte(head, '\n'); i > len(head)*3/4 {
-		head = head[:i+1]
-	}
-	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/4 {
-		tail = tail[i+1:]
-	}
-	missing = len(text) - len(head) - len(tail)
-	mark := fmt.Sprintf("[... %d bytes left out here ...]\n", missing)
-	if !strings.HasSuffix(head, "\n") {
-		mark = "\n" + mark
-	}
-	return head + mark + tail, missing
-}
-
-// whole moves an index back to the beginning of a character.
-func whole(s string, i int) int {
-	for i > 0 && i < len(s) && !utf8.RuneStart(s[i]) {
-		i--
-	}
-	return i
 }

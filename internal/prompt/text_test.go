@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"gitwf/internal/plain"
 )
 
 func TestClean(t *testing.T) {
@@ -33,7 +35,7 @@ func TestClean(t *testing.T) {
 func TestShortened(t *testing.T) {
 	text := strings.Repeat("价格要含税，每件商品都有价格。\n", 100)
 	for keep := 30; keep < len(text); keep++ {
-		short, missing := shortened(text, keep)
+		short, missing := plain.Shortened(text, keep)
 		head, rest, _ := strings.Cut(short, "[... ")
 		_, tail, marked := strings.Cut(rest, " bytes left out here ...]\n")
 		if head = strings.TrimSuffix(head, "\n"); !marked || !utf8.ValidString(short) || !strings.HasPrefix(text, head) ||
