@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/text/unicode/norm"
-
-	"gitwf/internal/casefold"
 	"gitwf/internal/pattern"
+	"gitwf/internal/relpath"
 )
 
 // ignorable are the characters that HFS+ ignores when it compares names, as in git's core.protectHFS.
@@ -187,7 +185,7 @@ func Alike(roots []string, path string) bool {
 // AlikeName reports whether some file system takes a name for a component of a root, or for a path that begins with it.
 func AlikeName(component, name string) bool {
 	name, _, _ = strings.Cut(name, `\`)
-	have, want := PlainName(name), Fold(component)
+	have, want := PlainName(name), relpath.Fold(component)
 	return have == want || shortFor(component, have)
 }
 
@@ -201,12 +199,7 @@ func PlainName(name string) string {
 		}
 		return r
 	}, name)
-	return Fold(strings.TrimRight(name, ". "))
-}
-
-// Fold returns the same string for names that differ only in case or composition.
-func Fold(name string) string {
-	return norm.NFC.String(casefold.Of(norm.NFD.String(name)))
+	return relpath.Fold(strings.TrimRight(name, ". "))
 }
 
 var tilde = pattern.Compile(`^([^~]*)~[0-9]+(\.[^.]{0,3})?$`)
@@ -230,7 +223,7 @@ func shortFor(component, name string) bool {
 // shortNames returns how the short names of a component begin, before the tilde and before the hash; ok is false if its
 // own name is short. Nobody knows how NTFS maps characters outside ASCII, so the result ends before the first one.
 func shortNames(component string) (base, hashed string, ok bool) {
-	name := Fold(component)
+	name := relpath.Fold(component)
 	stem, ext := name, ""
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
 		stem, ext = name[:dot], name[dot+1:]

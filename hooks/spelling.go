@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"gitwf/internal/relpath"
 )
 
 // maxSpellings limits how many pathspecs one root becomes.
@@ -61,7 +63,7 @@ func addSpelling(to []string, s string) []string {
 
 // allSpellings returns every spelling of root, or false if there are more than maxSpellings.
 func allSpellings(root string) ([]string, bool) {
-	runes := []rune(Fold(root))
+	runes := []rune(relpath.Fold(root))
 	after := make([][]string, len(runes)+1) // the spellings of what follows each position
 	after[len(runes)] = []string{""}
 	for at := len(runes) - 1; at >= 0; at-- {

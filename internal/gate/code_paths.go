@@ -10,6 +10,7 @@ import (
 	"gitwf/internal/glob"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
+	"gitwf/internal/relpath"
 )
 
 // guard says which paths are protected code, and since when.
@@ -91,7 +92,7 @@ func alikePart(part, name string) bool {
 	if !strings.ContainsAny(part, `*?[\`) {
 		return hooks.AlikeName(part, name)
 	}
-	return glob.Match(hooks.Fold(part), hooks.PlainName(name))
+	return glob.Match(relpath.Fold(part), hooks.PlainName(name))
 }
 
 // skips reports whether nothing at or below a path can be protected.
