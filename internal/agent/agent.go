@@ -222,23 +222,11 @@ type HandedIn struct {
 
 // Write writes the context as JSON. An empty list is [], so readers need not check whether it is there.
 func (c Context) Write(path string) error {
-	if c.Criteria == nil {
-		c.Criteria = []plan.Criterion{}
+	c.Criteria, c.HandedIn = append([]plan.Criterion{}, c.Criteria...), append([]HandedIn{}, c.HandedIn...)
+	c.Notes, c.Inputs = append([]plan.Note{}, c.Notes...), append([]Input{}, c.Inputs...)
+	for i := range c.Inputs {
+		c.Inputs[i].Files = append([]InputFile{}, c.Inputs[i].Files...)
 	}
-	if c.HandedIn == nil {
-		c.HandedIn = []HandedIn{}
-	}
-	if c.Notes == nil {
-		c.Notes = []plan.Note{}
-	}
-	inputs := make([]Input, len(c.Inputs))
-	for i, in := range c.Inputs {
-		if in.Files == nil {
-			in.Files = []InputFile{}
-		}
-		inputs[i] = in
-	}
-	c.Inputs = inputs
 	if err := os.WriteFile(path, plan.Document(c), 0o644); err != nil {
 		return fmt.Errorf("write context: %w", err)
 	}
