@@ -9,9 +9,6 @@ import (
 	"gitwf/internal/schema"
 )
 
-// replyVersion is the schema_version of replies.
-const replyVersion = 1
-
 // Want is what a reply must answer.
 type Want struct {
 	Role Role
@@ -96,35 +93,19 @@ func Parse(want Want, text []byte) (Reply, error) {
 	return reply, nil
 }
 
-// checkEnvelope looks at the two fields on which the meaning of all others depends.
+// checkEnvelope looks at the field on which the meaning of all others depends.
 func checkEnvelope(role Role, object map[string]any) *Violation {
 	var allowed []string
 	for _, r := range role.Results() {
 		allowed = append(allowed, string(r))
 	}
-	v := &Violation{JSONPath: "$.schema_version", Expected: "the number 1",
-		Actual:     schema.Short(object["schema_version"]),
-		ExampleFix: `"schema_version": 1`}
-	switch version := object["schema_version"].(type) {
-	case nil:
-		v.Code, v.Actual = codeMissingField, "nothing"
-		return v
-	case float64:
-		if version != replyVersion {
-			v.Code = codeWrongVersion
-			return v
-		}
-	default:
-		v.Code = codeWrongType
-		return v
-	}
 	result, ok := object[keyResult].(string)
-	if !ok || !slices.Contains(allowed, result) {
-		return &Violation{
-			Code: codeWrongResult, JSONPath: "$." + keyResult,
-			Expected: "for the role " + role.Env() + " one of " + some(allowed),
-			Actual:   schema.Short(object[keyResult]), ExampleFix: `"` + keyResult + `": "` + allowed[0] + `"`,
-		}
+	if ok && slices.Contains(allowed, result) {
+		return nil
 	}
-	return nil
+	return &Violation{
+		Code: codeWrongResult, JSONPath: "$." + keyResult,
+		Expected: "for the role " + role.Env() + " one of " + some(allowed),
+		Actual:   schema.Short(object[keyResult]), ExampleFix: `"` + keyResult + `": "` + allowed[0] + `"`,
+	}
 }

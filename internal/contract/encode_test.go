@@ -12,7 +12,7 @@ import (
 // Encode is the reply in canonical JSON: one line, the fields in alphabetical order, nothing in it that does not
 // belong to its type. Parse gives the same Reply for it.
 func (r Reply) Encode() []byte {
-	m := map[string]any{"schema_version": replyVersion, keyResult: r.Type}
+	m := map[string]any{"schema_version": 1, keyResult: r.Type}
 	if r.Summary != "" {
 		m["summary"] = r.Summary
 	}

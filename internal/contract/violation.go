@@ -184,6 +184,8 @@ func (t *translator) add(p schema.Problem) {
 		v.ExampleFix = "leave out " + v.Actual
 	case schema.Type:
 		v.Code = codeWrongType
+	case schema.Const:
+		v.Code = codeWrongVersion // no other field has one
 	case schema.MaxLength:
 		v.Code = codeTooLarge
 	case schema.MaxItems:
