@@ -62,28 +62,16 @@ func NewSet(load func() (Settings, error), environ []string) *Set {
 // Settings returns what the user has set up. The agents themselves report unusable settings.
 func (s *Set) Settings() (Settings, error) { return s.load() }
 
-// read is what could be read of the settings; Lookup reports the error.
-func (s *Set) read() Settings {
+// Read is what could be read of the settings; Lookup reports the error.
+func (s *Set) Read() Settings {
 	set, _ := s.load()
 	return set
 }
-
-// Planner is the agent that makes plans.
-func (s *Set) Planner() string { return s.read().Planner }
-
-// Executor is the agent of tasks that name none and have no run line.
-func (s *Set) Executor() string { return s.read().Executor }
-
-// Reviewer is the agent that judges what no list of reviewers assigns.
-func (s *Set) Reviewer() string { return s.read().Reviewer }
 
 // RoleKey is the setting that names the agent of a role.
 func RoleKey(role string) string { return rolePrefix + role }
 
 const rolePrefix = "wf.role."
-
-// ForRole is the agent that the user lets speak for a role, "" if none.
-func (s *Set) ForRole(role string) string { return s.read().Roles[role] }
 
 // SetRole takes a setting if it names the agent of a role.
 func (s *Settings) SetRole(key, name string) {
@@ -102,7 +90,7 @@ func isBuiltIn(name string) bool { return slices.Contains(builtIn[:], name) || n
 
 // Names lists all agents, the built-in ones first.
 func (s *Set) Names() []string {
-	return append(slices.Clone(builtIn[:]), slices.Sorted(maps.Keys(s.read().Agents))...)
+	return append(slices.Clone(builtIn[:]), slices.Sorted(maps.Keys(s.Read().Agents))...)
 }
 
 // Found is a vendor's agent whose program is here.
@@ -135,7 +123,7 @@ func (s *Set) Config(name string) (Config, bool) {
 	if isBuiltIn(name) || name == "" {
 		return Config{}, false
 	}
-	c, ok := s.read().Agents[name]
+	c, ok := s.Read().Agents[name]
 	return c, ok
 }
 

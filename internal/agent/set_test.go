@@ -27,7 +27,7 @@ func TestLookup(t *testing.T) {
 	if set.Knows("exec") || set.Knows("manual") || set.Knows("") || loads > 0 {
 		t.Errorf("the settings were read %d times for built-in names", loads)
 	}
-	if !set.Knows("bot") || !set.Knows("claude") || set.Knows("robot") || set.Executor() != "bot" || loads != 1 {
+	if !set.Knows("bot") || !set.Knows("claude") || set.Knows("robot") || set.Read().Executor != "bot" || loads != 1 {
 		t.Errorf("after %d loads: %v", loads, set.Names())
 	}
 	if _, err := set.Lookup("bot"); err != nil {

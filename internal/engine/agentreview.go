@@ -29,7 +29,7 @@ func (e *Engine) reviewingAgent(s *plan.State, t *plan.TaskState) (speaker, bool
 		name = e.byTable(c.Task)
 	}
 	if name == "" {
-		name = e.Agents.Reviewer()
+		name = e.Agents.Read().Reviewer
 	}
 	if slices.Contains(s.Reviewers(t.TaskID), plan.ReviewerPerson) && !e.mayStandIn(s, t) {
 		return speaker{}, false

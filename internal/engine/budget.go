@@ -203,7 +203,7 @@ func (e *Engine) Asks(s *plan.State, t *plan.TaskState) (makes, judges bool) {
 	who, listed := e.listed(s, t)
 	if c := s.CheckOf(t.TaskID); c != nil && !listed &&
 		(!slices.Contains(s.Reviewers(t.TaskID), plan.ReviewerPerson) || e.mayStandIn(s, t)) {
-		who.agent = cmp.Or(e.byTable(c.Task), e.Agents.Reviewer())
+		who.agent = cmp.Or(e.byTable(c.Task), e.Agents.Read().Reviewer)
 	}
 	return t.Fill == nil && e.Agents.Knows(e.agentOf(s.Plan, t.Task)), e.Agents.Knows(who.agent)
 }

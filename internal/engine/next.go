@@ -126,7 +126,7 @@ func (e *Engine) choose(s *plan.State, claims plan.Claims, w Wanted) (*plan.Task
 func (e *Engine) suits(p *plan.Plan, t *plan.Task, name string) (rank int, ok bool) {
 	by := agent.Name(t)
 	if by == agent.NameManual && p.HasRole(t.Role) && name != "" &&
-		(p.Roles[t.Role].Agent == name || e.Agents.ForRole(t.Role) == name) {
+		(p.Roles[t.Role].Agent == name || e.Agents.Read().Roles[t.Role] == name) {
 		by = name
 	}
 	switch {

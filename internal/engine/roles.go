@@ -19,7 +19,7 @@ import (
 // wf.executor, or exec or a person.
 func (e *Engine) agentOf(p *plan.Plan, t *plan.Task) string {
 	if t.Agent == "" && t.Run == "" {
-		return cmp.Or(e.agentOfRole(p, t.Role), e.assigned(t), e.Agents.Executor(), agent.Name(t))
+		return cmp.Or(e.agentOfRole(p, t.Role), e.assigned(t), e.Agents.Read().Executor, agent.Name(t))
 	}
 	return agent.Name(t)
 }
@@ -33,7 +33,7 @@ func (e *Engine) agentOfRole(p *plan.Plan, role string) string {
 	if name := p.Roles[role].Agent; e.isSetUp(name) && e.Agents.Missing(name, nil) == nil {
 		return name
 	}
-	return e.Agents.ForRole(role)
+	return e.Agents.Read().Roles[role]
 }
 
 // speaker is who reviews: an agent for itself or, in a seat, for a role.
@@ -55,7 +55,7 @@ func (s speaker) spoken() string {
 
 // agentOfSeat is the agent that would take a seat of a task's reviewers, "" if only a person can.
 func (e *Engine) agentOfSeat(s *plan.State, t *plan.TaskState, seat string) string {
-	return cmp.Or(e.agentOfRole(s.Plan, seat), e.byTable(s.CheckOf(t.TaskID).Task), e.Agents.Reviewer())
+	return cmp.Or(e.agentOfRole(s.Plan, seat), e.byTable(s.CheckOf(t.TaskID).Task), e.Agents.Read().Reviewer)
 }
 
 // listed is the next of a task's named reviewers that this machine knows: best, one that it can ask now.

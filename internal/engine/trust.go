@@ -175,14 +175,14 @@ func (e *Engine) mayChoose(job, name string, usual ...string) bool {
 // mayMake reports whether the agent that makes a task's versions may: one that only the plan names must be trusted.
 func (e *Engine) mayMake(t *plan.Task, name string) bool {
 	if t.Planning() {
-		return e.mayChoose(jobMake, name, e.Agents.Planner())
+		return e.mayChoose(jobMake, name, e.Agents.Read().Planner)
 	}
-	return e.mayChoose(jobMake, name, e.Agents.Executor(), e.byTable(t), e.Agents.ForRole(t.Role))
+	return e.mayChoose(jobMake, name, e.Agents.Read().Executor, e.byTable(t), e.Agents.Read().Roles[t.Role])
 }
 
 // mayJudge is the same for a reviewer of what a CHECK reviews. Who reviews plans is the policy's choice.
 func (e *Engine) mayJudge(c *plan.Task, who speaker) bool {
-	usual := []string{e.Agents.Reviewer(), e.byTable(c), e.Agents.ForRole(who.seat)}
+	usual := []string{e.Agents.Read().Reviewer, e.byTable(c), e.Agents.Read().Roles[who.seat]}
 	if c.ReviewTargetTaskID.MakesPlans() {
 		usual = append(usual, e.Policy.PlanReviewers...)
 	}

@@ -242,7 +242,7 @@ func (e *Engine) waitForReview(ctx context.Context, snap *gitstore.Snapshot, s *
 			Command: "git wf review " + string(target.TaskID), Act: ActReview,
 		}
 		w.About = w.Text
-		switch name := e.Agents.Reviewer(); {
+		switch name := e.Agents.Read().Reviewer; {
 		case name == "" && e.mayStandIn(s, target):
 			w.Text += " (git config wf.reviewer AGENT has an agent review it)"
 		case name != "" && name != agent.NameManual && !e.Agents.Knows(name):
