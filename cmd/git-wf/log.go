@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,18 +52,23 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 	if err != nil {
 		return err
 	}
-	l := logPrinter{printer: e.printer, w: bufio.NewWriter(e.stdout), events: []eventDocument{}}
+	w, events, failed := bufio.NewWriter(e.stdout), []eventDocument{}, error(nil)
 	show := func(entry gitstore.LogEntry) bool {
 		said, mine := talk(entry, plan.TaskID(task))
 		if !mine {
 			return true
 		}
 		n++
-		l.print(entry, said)
-		if n == 1 {
-			l.flush() // somebody waits for the first line
+		if e.json {
+			events = append(events, eventDocument{entry.Commit, entry.Author.Name, entry.Time, entry.Subject, entry.Trailers,
+				said})
+		} else {
+			_, failed = w.WriteString(e.eventText(entry, said))
 		}
-		return l.err == nil && (most <= 0 || n < most)
+		if n == 1 && failed == nil {
+			failed = w.Flush() // somebody waits for the first line
+		}
+		return failed == nil && (most <= 0 || n < most)
 	}
 	more := true
 	err = readLog(c, store, id, func(entry gitstore.LogEntry) bool {
@@ -75,11 +81,10 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 	for err == nil && more && len(waived) > 0 {
 		more, waived = show(waived[0]), waived[1:]
 	}
-	if l.json {
-		l.err = writeJSON(l.w, "  ", l.events)
+	if e.json {
+		failed = writeJSON(w, "  ", events)
 	}
-	l.flush()
-	return errors.Join(err, l.err)
+	return errors.Join(err, cmp.Or(failed, w.Flush()))
 }
 
 // waiverEvents are the policy's waivers of files of the plan, or of one task, as events of the plan's log.
@@ -141,32 +146,18 @@ func (p printer) teller(ctx context.Context, store *gitstore.Store, id plan.ID) 
 	}, err
 }
 
-// logPrinter prints the events of a log as they are found.
-type logPrinter struct {
-	printer
-	w      *bufio.Writer
-	events []eventDocument // with --json
-	err    error
-}
-
 // mostSaid is how many columns of what somebody said a line shows.
 const mostSaid = 200
 
-func (l *logPrinter) print(e gitstore.LogEntry, said []export.Said) {
-	if l.json {
-		l.events = append(l.events, eventDocument{e.Commit, e.Author.Name, e.Time, e.Subject, e.Trailers, said})
-		return
-	}
-	begin := fmt.Sprintf("%s %s ", l.paint("33", fmt.Sprintf("%.8s", e.Commit)), date(e.Time))
+// eventText is an event in a line, or in one for each thing that was said.
+func (st style) eventText(e gitstore.LogEntry, said []export.Said) (text string) {
+	begin := fmt.Sprintf("%s %s ", st.paint("33", fmt.Sprintf("%.8s", e.Commit)), date(e.Time))
 	if said == nil {
-		_, err := fmt.Fprintf(l.w, "%s%-12s %s\n", begin, clip(plain.Line(e.Author.Name), 12), plain.Line(e.Subject))
-		l.err = errors.Join(l.err, err)
+		text = fmt.Sprintf("%s%-12s %s\n", begin, clip(plain.Line(e.Author.Name), 12), plain.Line(e.Subject))
 	}
 	for _, s := range said {
-		_, err := fmt.Fprintf(l.w, "%s%s\n", begin, clip(s.String(), mostSaid))
-		l.err = errors.Join(l.err, err)
+		text += begin + clip(s.String(), mostSaid) + "\n"
 		begin = strings.Repeat(" ", len("01234567 2006-01-02 15:04 "))
 	}
+	return text
 }
-
-func (l *logPrinter) flush() { l.err = errors.Join(l.err, l.w.Flush()) }
