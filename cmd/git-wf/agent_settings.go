@@ -67,15 +67,12 @@ func (u user) agentSettings(ctx context.Context, store *gitstore.Store) (agent.S
 // settingScope is where the last setting is set that begins with the key: local, global or system; "" if git can't
 // say.
 func settingScope(ctx context.Context, store *gitstore.Store, key string) string {
-	out, err := store.Git(ctx, "config", "--show-scope", "--null", "--get-regexp", "^"+regexp.QuoteMeta(key))
+	out, err := store.Git(ctx, "config", "--show-scope", "--name-only", "--get-regexp", "^"+regexp.QuoteMeta(key))
 	if err != nil {
 		return ""
 	}
-	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00") // scope, then key and value, of each
-	if len(fields) < 2 {
-		return ""
-	}
-	return fields[len(fields)-2]
+	scope, _, _ := strings.Cut(out[strings.LastIndexByte(out, '\n')+1:], "\t")
+	return scope
 }
 
 // configDir is where the user's own files for git wf are.
