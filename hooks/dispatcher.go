@@ -167,7 +167,7 @@ func (in *installer) moveForeignHooks(dir string) error {
 			return err
 		}
 		free := taken == nil || bytes.Equal(held, own) || husky && bytes.HasSuffix(bytes.TrimSpace(held), []byte(`/h"`))
-		if !free || !husky && !within(Resolve(in.at.common), Resolve(in.at.originalDir())) {
+		if !free || !husky && !Within(in.at.common, in.at.originalDir()) {
 			return fmt.Errorf("%s was written by another tool: move it to %s, then install again", p, place)
 		}
 		if _, err := in.makeDir(in.at.originalDir()); err != nil {

@@ -102,12 +102,12 @@ func (l layout) originalDir() string {
 }
 
 // ownsHooks reports whether the hooks directory belongs to this repository alone and all its worktrees share it.
-func (l layout) ownsHooks() bool { return within(Resolve(l.common), Resolve(l.dir)) }
+func (l layout) ownsHooks() bool { return Within(l.common, l.dir) }
 
 // tracked reports whether this repository tracks files in its hooks directory, even behind a symbolic link.
 func (l layout) tracked(ctx context.Context, git Git) (bool, error) {
 	top, dir := Resolve(l.top), Resolve(l.originalDir())
-	if l.top == "" || !within(top, dir) || within(Resolve(l.common), dir) {
+	if l.top == "" || !Within(top, dir) || Within(l.common, dir) {
 		return false, nil
 	}
 	rel, err := filepath.Rel(top, dir)
@@ -133,9 +133,10 @@ func Resolve(path string) string {
 	return filepath.Join(Resolve(parent), filepath.Base(path))
 }
 
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+// Within reports whether a path is that of a directory or below it, whatever links lead there.
+func Within(dir, path string) bool {
+	rel, err := filepath.Rel(Resolve(dir), Resolve(path))
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func samePath(a, b string) bool {

@@ -35,7 +35,7 @@ func Uninstall(ctx context.Context, o Options) (Report, error) {
 func (in *installer) ownDirs() []string {
 	dirs := []string{filepath.Join(in.at.common, "hooks")}
 	for _, d := range []string{in.at.dir, in.at.originalDir()} {
-		if !samePath(d, in.at.dispatcher()) && within(Resolve(in.at.common), Resolve(d)) && !slices.Contains(dirs, d) {
+		if !samePath(d, in.at.dispatcher()) && Within(in.at.common, d) && !slices.Contains(dirs, d) {
 			dirs = append(dirs, d)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,7 +25,8 @@ type choice [][2]string
 // that the user takes. What nobody is set up for besides goes with it.
 func (e *env) chooseAgents(c *cli.Context, store *gitstore.Store, set *agent.Set, otherwise string) error {
 	names := each.Pick(set.Found(), func(f agent.Found) (string, bool) {
-		return f.Name, !isBelow(store.WorkTree(), f.Path)
+		// one of the worktree's own files may be what the repository has brought
+		return f.Name, store.WorkTree() == "" || !hooks.Within(store.WorkTree(), f.Path)
 	})
 	if len(names) == 0 {
 		return fault.Usage("install one, or git config wf.planner AGENT, or --planner AGENT (git wf agents "+
@@ -51,15 +51,6 @@ func (e *env) chooseAgents(c *cli.Context, store *gitstore.Store, set *agent.Set
 	}
 	fmt.Fprintln(e.stderr, plain.Line(ch.String()))
 	return nil
-}
-
-// isBelow reports whether a program is one of the worktree's own files, which the repository may have brought.
-func isBelow(worktree, program string) bool {
-	if worktree == "" {
-		return false
-	}
-	rel, err := filepath.Rel(hooks.Resolve(worktree), hooks.Resolve(program))
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // askAgent asks which of several agents makes plans and does the work. An empty answer takes the first.
