@@ -221,23 +221,24 @@ func (w *walker) show(whole bool) error {
 
 // stillWaits reads the item anew. If somebody else has settled it, it says so.
 func (w *walker) stillWaits() (bool, error) {
-	tip, err := w.store.Tip(w.ctx, w.item.Plan)
-	if err != nil {
-		return false, err
-	}
-	items, err := w.planItems(w.ctx, w.eng, gitstore.PlanRef{ID: w.item.Plan, Tip: tip})
-	if err != nil {
-		return false, err
-	}
-	for _, now := range items {
-		if now.Task == w.item.Task && now.Asks == w.item.Asks && now.Artifact == w.item.Artifact {
-			w.item = now
-			return true, nil
-		}
+	if waits, err := w.readItem(); waits || err != nil {
+		return waits, err
 	}
 	fmt.Fprintf(w.stdout, "%s  %s does not wait for you any more: git wf show %s --plan %s says what it came to\n",
 		w.item.Plan, w.item.On, w.item.On, w.item.Plan)
 	return false, nil
+}
+
+// readItem reads the item anew, and reports whether it still waits.
+func (w *walker) readItem() (bool, error) {
+	items, err := w.inboxItems(w.ctx, w.eng, w.item.Plan)
+	for _, now := range items {
+		if now.Task == w.item.Task && now.Asks == w.item.Asks && now.Artifact == w.item.Artifact {
+			w.item = now
+			return true, err
+		}
+	}
+	return false, err
 }
 
 // run carries out a decision on the item with its command, unless somebody else has settled the item. done is
@@ -433,14 +434,8 @@ func (w *walker) answered(flags []string, words ...string) (bool, error) {
 	if !done || err != nil {
 		return done, err
 	}
-	items, err := w.inboxItems(w.ctx, w.eng, w.item.Plan)
-	for _, now := range items {
-		if now.Task == w.item.Task && now.Asks == w.item.Asks {
-			w.item = now
-			return false, nil
-		}
-	}
-	return true, err
+	again, err := w.readItem()
+	return !again, err
 }
 
 func (w *walker) handIn() (bool, error) {
