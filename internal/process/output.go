@@ -25,9 +25,8 @@ type capture struct {
 	total   int64
 	dropped int64
 
-	ring []byte // the last bytes; grows up to size, then next is the index of the oldest byte
+	end  []byte // the last bytes, at least size of them and at most twice as many
 	size int
-	next int
 }
 
 func newCapture(out io.Writer, keep, limit int64) *capture {
@@ -60,28 +59,14 @@ func (c *capture) add(p []byte) {
 	if before <= c.limit && c.total > c.limit {
 		close(c.over)
 	}
-	if len(p) > c.size {
-		p = p[len(p)-c.size:]
-	}
-	if room := c.size - len(c.ring); room > 0 {
-		n := min(room, len(p))
-		c.ring = append(c.ring, p[:n]...)
-		p = p[n:]
-	}
-	for len(p) > 0 {
-		n := copy(c.ring[c.next:], p)
-		c.next = (c.next + n) % c.size
-		p = p[n:]
+	if c.end = append(c.end, p...); len(c.end) > 2*c.size {
+		c.end = append(c.end[:0], c.end[len(c.end)-c.size:]...)
 	}
 }
 
 // last returns the last n bytes, or fewer if there are no more.
 func (c *capture) last(n int64) []byte {
-	n = min(n, int64(len(c.ring)))
-	all := make([]byte, 0, len(c.ring))
-	all = append(all, c.ring[c.next:]...)
-	all = append(all, c.ring[:c.next]...)
-	return all[int64(len(all))-n:]
+	return c.end[max(int64(len(c.end))-n, 0):]
 }
 
 // close writes the end of the log.
