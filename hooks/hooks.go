@@ -106,7 +106,8 @@ const (
 type spec struct {
 	name  string
 	judge judge
-	stdin bool // git passes it lines, which both the repository's own hook and the program must see
+	stdin bool   // git passes it lines, which both the repository's own hook and the program must see
+	what  string // what needs a judgement
 }
 
 // strictName is the hook of strict mode.
@@ -115,20 +116,20 @@ const strictName = "reference-transaction"
 // clientSpecs returns the hooks of a repository in which people work.
 func clientSpecs(strict bool) []spec {
 	out := []spec{
-		{name: "pre-commit", judge: judgeIndex},
-		{name: "pre-merge-commit", judge: judgeIndex},
-		{name: "post-merge", judge: judgeReport},
-		{name: "pre-push", judge: judgePush, stdin: true},
+		{"pre-commit", judgeIndex, false, "this commit touches a protected path"},
+		{"pre-merge-commit", judgeIndex, false, "this commit touches a protected path"},
+		{"post-merge", judgeReport, false, "this commit touches a protected path"},
+		{"pre-push", judgePush, true, "this push touches a protected path"},
 	}
 	if strict {
-		out = append(out, spec{name: strictName, judge: judgeRefs, stdin: true})
+		out = append(out, spec{strictName, judgeRefs, true, "what this moves touches a plan or a protected path"})
 	}
 	return out
 }
 
 // serverSpecs returns the hooks of a repository that others push to.
 func serverSpecs() []spec {
-	return []spec{{name: "pre-receive", judge: judgeServe, stdin: true}}
+	return []spec{{"pre-receive", judgeServe, true, "this push touches a plan or a protected path"}}
 }
 
 // everySpec returns all hooks that Install ever writes, for removal.

@@ -65,21 +65,12 @@ func (r renderer) data(s spec) scriptData {
 		find = Wide
 	}
 	specs := each.Of(find(r.roots), shell.Quote)
-	what := "this commit touches a protected path"
-	switch s.judge {
-	case judgePush:
-		what = "this push touches a protected path"
-	case judgeRefs:
-		what = "what this moves touches a plan or a protected path"
-	case judgeServe:
-		what = "this push touches a plan or a protected path"
-	}
 	return scriptData{
 		Name: s.name, Judge: s.judge, Stdin: s.stdin,
 		Pathspecs: strings.Join(specs, " "),
 		Policy:    shell.Quote(r.policy),
 		Program:   shell.Quote(filepath.ToSlash(r.program)),
-		Missing: shell.Quote("git wf: " + what + " (" + strings.Join(r.roots, ", ") +
+		Missing: shell.Quote("git wf: " + s.what + " (" + strings.Join(r.roots, ", ") +
 			"), and git-wf, which must judge it, is not on PATH: install git-wf, then try again"),
 		End: endMark,
 	}
