@@ -67,9 +67,12 @@ func judgeRev(ctx context.Context, store *gitstore.Store, g *gate.Gate, rev stri
 		}
 		return g.Index(ctx)
 	case strings.Contains(rev, ".."):
-		report, err := verifyRange(ctx, g, rev)
+		err := g.Whole(ctx, rev, "--end-of-options", rev)
 		if err == nil {
-			return report, nil
+			var report *gate.Report
+			if report, err = g.Range(ctx, "--end-of-options", rev); err == nil {
+				return report, nil
+			}
 		}
 		// Ask only now whether this is a range: asking first would cost one git each time.
 		if _, perr := store.Git(ctx, "rev-parse", "--quiet", "--end-of-options", rev); perr != nil && ctx.Err() == nil {
@@ -121,13 +124,6 @@ func noRevision(ctx context.Context, store *gitstore.Store, what, rev string) er
 		hint = gitstore.Unshallow
 	}
 	return fault.Usage(hint, "%q is no %s of this repository", rev, what)
-}
-
-func verifyRange(ctx context.Context, g *gate.Gate, rev string) (*gate.Report, error) {
-	if err := g.Whole(ctx, rev, "--end-of-options", rev); err != nil {
-		return nil, err
-	}
-	return g.Range(ctx, "--end-of-options", rev)
 }
 
 // printReport prints what the gate says and returns the error with which the command ends, the same in every format.
