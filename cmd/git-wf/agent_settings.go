@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/each"
 	"gitwf/internal/estimate"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -89,11 +90,7 @@ func (u user) layers(store *gitstore.Store) []prompt.Layer {
 	if store != nil {
 		dirs = append([]string{filepath.Join(store.CommonDir(), "wf", "templates")}, dirs...)
 	}
-	var layers []prompt.Layer
-	for _, dir := range dirs {
-		layers = append(layers, prompt.Layer{Name: dir, FS: os.DirFS(dir)})
-	}
-	return layers
+	return each.Of(dirs, func(dir string) prompt.Layer { return prompt.Layer{Name: dir, FS: os.DirFS(dir)} })
 }
 
 func (u user) templates(store *gitstore.Store) fs.FS {

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/caller"
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -112,10 +113,7 @@ func (e *env) commandToPaste(c *cli.Context, store *gitstore.Store) string {
 			words = append(words, "--plan", string(id))
 		}
 	}
-	for _, word := range e.args[1:] {
-		words = append(words, shell.Word(word))
-	}
-	return strings.Join(words, " ")
+	return strings.Join(append(words, each.Of(e.args[1:], shell.Word)...), " ")
 }
 
 // triesIn is the file of what others have tried to decide. That is no event of a plan: an agent could fill a history

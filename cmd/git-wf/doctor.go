@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/audit"
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
@@ -129,10 +130,7 @@ func examinePlans(ctx context.Context, store *gitstore.Store, found *checkup, o 
 	if err != nil {
 		return err
 	}
-	ids := audit.BrokenPlans(store, refs)
-	for _, ref := range refs {
-		ids = append(ids, ref.ID)
-	}
+	ids := append(audit.BrokenPlans(store, refs), each.Of(refs, func(r gitstore.PlanRef) plan.ID { return r.ID })...)
 	found.plans = ids
 	for _, id := range ids {
 		more, err := audit.Plan(ctx, store, id, o)

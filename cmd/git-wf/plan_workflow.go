@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/expand"
 	"gitwf/internal/fault"
@@ -305,10 +306,9 @@ func (e *env) planWorkflow(c *cli.Context, eng *engine.Engine, name, sentence st
 
 // setText are the params with their values.
 func (m *madePlan) setText() string {
-	var set []string
-	for _, param := range m.Params() {
-		set = append(set, param.Name+"="+paramText(m.inputs.Params[param.Name]))
-	}
+	set := each.Of(m.Params(), func(p workflow.Param) string {
+		return p.Name + "=" + paramText(m.inputs.Params[p.Name])
+	})
 	return cmp.Or(strings.Join(set, ", "), "without params")
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"gitwf/internal/agent"
+	"gitwf/internal/each"
 	"gitwf/internal/engine"
 	"gitwf/internal/estimate"
 	"gitwf/internal/export"
@@ -26,10 +27,8 @@ import (
 func findTask(s *plan.State, name string) (*plan.TaskState, error) {
 	t := s.Tasks[plan.TaskID(name)]
 	if t == nil {
-		hint, ids := "git wf status", make([]string, len(s.Plan.Tasks))
-		for i := range s.Plan.Tasks {
-			ids[i] = string(s.Plan.Tasks[i].TaskID)
-		}
+		hint := "git wf status"
+		ids := each.Of(s.Plan.Tasks, func(t *plan.Task) string { return string(t.TaskID) })
 		if near := plandoc.Nearest(name, ids); near != "" {
 			hint = "did you mean " + near + "? " + hint + " lists the tasks"
 		}

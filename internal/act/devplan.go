@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
@@ -55,12 +56,9 @@ func evidence(s *plan.State, t *plan.TaskState) string {
 	if t.Approved > 0 && t.Status == plan.StatusDone {
 		version = t.Approved
 	}
-	var said []string
-	for _, r := range s.Records.Of(t.TaskID).Reviews {
-		if r.Version == version {
-			said = append(said, fmt.Sprintf("%s by %s", s.Word(t.TaskID, r), plain.Line(plan.UnescapeName(r.Reviewer))))
-		}
-	}
+	said := each.Pick(s.Records.Of(t.TaskID).Reviews, func(r plan.ReviewRecord) (string, bool) {
+		return s.Word(t.TaskID, r) + " by " + plain.Line(plan.UnescapeName(r.Reviewer)), r.Version == version
+	})
 	if len(said) == 0 {
 		return "none"
 	}

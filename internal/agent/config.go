@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gitwf/internal/backend"
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -147,10 +148,7 @@ func (c *Config) set(key, value string) string {
 	if s := settingOf(key); s != nil {
 		return s.set(c, value)
 	}
-	var known []string
-	for _, s := range settings {
-		known = append(known, s.key)
-	}
+	known := each.Of(settings[:], func(s setting) string { return s.key })
 	return "unknown; known are " + strings.Join(known, ", ")
 }
 

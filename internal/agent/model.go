@@ -14,6 +14,7 @@ import (
 
 	"gitwf/internal/backend"
 	"gitwf/internal/contract"
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
@@ -166,11 +167,7 @@ func (m *Model) ask(ctx context.Context, job Job, access Access, want contract.W
 
 // violations lists, one per line, how a reply breaks the contract: for people, who read no schema.
 func violations(v *contract.Violation) string {
-	lines := []string{v.Error()}
-	for _, also := range v.Also {
-		lines = append(lines, also.Error())
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(append([]string{v.Error()}, each.Of(v.Also, (*contract.Violation).Error)...), "\n")
 }
 
 func parse(want contract.Want, answer backend.Reply) (contract.Reply, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"gitwf/internal/each"
 )
 
 // openAI is any service that speaks OpenAI's chat completions, including local servers.
@@ -38,10 +40,9 @@ type chatAnswer struct {
 }
 
 func (o openAI) ask(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
-	question := chatRequest{Model: o.cfg.Model}
-	for _, t := range r.turns() {
-		question.Messages = append(question.Messages, chatMessage{Role: t.role(), Content: t.text})
-	}
+	question := chatRequest{Model: o.cfg.Model, Messages: each.Of(r.turns(), func(t turn) chatMessage {
+		return chatMessage{Role: t.role(), Content: t.text}
+	})}
 	header := http.Header{}
 	if o.key != "" {
 		header.Set("Authorization", "Bearer "+o.key)
@@ -95,15 +96,12 @@ type textBlock struct {
 	Text string `json:"text"`
 }
 
-func textBlocks(text string) []textBlock { return []textBlock{{Type: "text", Text: text}} }
-
 func (a anthropic) ask(ctx context.Context, r Request, deadline time.Time) (Reply, error) {
 	// The vendor wants a limit, and streams what may take longer than ten minutes: this takes less.
 	const mostTokens = 16000
-	question := messagesRequest{Model: a.cfg.Model, MaxTokens: mostTokens}
-	for _, t := range r.turns() {
-		question.Messages = append(question.Messages, messageTurn{Role: t.role(), Content: textBlocks(t.text)})
-	}
+	question := messagesRequest{a.cfg.Model, mostTokens, each.Of(r.turns(), func(t turn) messageTurn {
+		return messageTurn{Role: t.role(), Content: []textBlock{{Type: "text", Text: t.text}}}
+	})}
 	header := http.Header{"Anthropic-Version": {"2023-06-01"}}
 	if a.key != "" {
 		header.Set("X-Api-Key", a.key)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/process"
 	"gitwf/internal/secret"
 	"gitwf/internal/shell"
@@ -116,11 +117,7 @@ func lastLine(s string) string {
 
 // line is the command line that runs a program with arguments.
 func line(program string, args []string) string {
-	words := []string{shell.Quote(program)}
-	for _, a := range args {
-		words = append(words, shell.Quote(a))
-	}
-	return strings.Join(words, " ")
+	return strings.Join(append([]string{shell.Quote(program)}, each.Of(args, shell.Quote)...), " ")
 }
 
 // logWriter passes on whole lines, without secrets and control characters, up to a number of bytes.

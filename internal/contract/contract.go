@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/schema"
@@ -95,10 +96,7 @@ func Parse(want Want, text []byte) (Reply, error) {
 
 // checkEnvelope looks at the field on which the meaning of all others depends.
 func checkEnvelope(role Role, object map[string]any) *Violation {
-	var allowed []string
-	for _, r := range role.Results() {
-		allowed = append(allowed, string(r))
-	}
+	allowed := each.Of(role.Results(), func(r ResultType) string { return string(r) })
 	result, ok := object[keyResult].(string)
 	if ok && slices.Contains(allowed, result) {
 		return nil

@@ -25,20 +25,20 @@ func (r Reply) Encode() []byte {
 	switch r.Type {
 	case Artifact:
 		if len(r.Files) > 0 {
-			m["files"] = each(r.Files, File.fields)
+			m["files"] = eachOf(r.Files, File.fields)
 		}
 	case NeedsInput:
-		m["needs"] = each(r.Needs, needFields)
+		m["needs"] = eachOf(r.Needs, needFields)
 	case Error:
 		m["error"] = r.Error
 	case Review:
 		m["verdict"], m["score"] = r.Review.Verdict, r.Review.Score
-		m["criteria"] = each(r.Criteria, ruling.fields)
+		m["criteria"] = eachOf(r.Criteria, ruling.fields)
 		if len(r.Review.Suggestions) > 0 {
 			m["suggestions"] = r.Review.Suggestions
 		}
 	case Feasibility:
-		m["estimates"] = each(r.Estimates, estimate.fields)
+		m["estimates"] = eachOf(r.Estimates, estimate.fields)
 	case Answer:
 		if r.Answer.Text != "" {
 			m["text"] = r.Answer.Text
@@ -56,7 +56,7 @@ func (r Reply) Encode() []byte {
 	return b.Bytes()
 }
 
-func each[T any](list []T, fields func(T) map[string]any) []map[string]any {
+func eachOf[T any](list []T, fields func(T) map[string]any) []map[string]any {
 	out := make([]map[string]any, len(list))
 	for i, v := range list {
 		out[i] = fields(v)

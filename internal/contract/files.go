@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/relpath"
@@ -98,10 +99,7 @@ func (j *replyReader) planFile(files []File) {
 	if len(files) == 1 && (files[0].Path == planYAML || files[0].Path == planJSON) {
 		return
 	}
-	var paths []string
-	for _, f := range files {
-		paths = append(paths, plain.Quote(f.Path))
-	}
+	paths := each.Of(files, func(f File) string { return plain.Quote(f.Path) })
 	j.add(codeBadPath, "$.files", "exactly one file, "+planYAML+" or "+planJSON, some(paths),
 		`"files": [{"path": "plan.yaml", "content": "..."}]`)
 }

@@ -4,6 +4,8 @@ import (
 	"embed"
 	"slices"
 	"strings"
+
+	"gitwf/internal/each"
 )
 
 // Role is what an agent is asked to be. It names the template of its prompt.
@@ -59,11 +61,7 @@ type roleRow struct {
 
 // Roles are all roles.
 func Roles() []Role {
-	var all []Role
-	for _, row := range roles {
-		all = append(all, row.role)
-	}
-	return all
+	return each.Of(roles[:], func(row roleRow) Role { return row.role })
 }
 
 // row is the role's; that of a role that does not exist is empty.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/relpath"
@@ -197,12 +198,11 @@ func (j *replyReader) scored(object map[string]any, r *plan.Review) {
 	}
 	var err error
 	if r.Score, err = j.want.Rubric.Scored(r.Ratings); err != nil {
-		var each []string
-		for _, name := range j.want.Rubric.Names() {
-			each = append(each, fmt.Sprintf("%q: %d", name, j.want.Rubric.Scale))
-		}
+		best := each.Of(j.want.Rubric.Names(), func(name string) string {
+			return fmt.Sprintf("%q: %d", name, j.want.Rubric.Scale)
+		})
 		j.add(codeBadValue, "$.ratings", "each dimension once, "+j.want.Rubric.RatingForm("null"),
-			text(err.Error()), `"ratings": {`+strings.Join(each, ", ")+`}`)
+			text(err.Error()), `"ratings": {`+strings.Join(best, ", ")+`}`)
 	}
 }
 
@@ -241,13 +241,7 @@ func (j *replyReader) rulings(object map[string]any, r *Reply) (must string, fai
 }
 
 func (j *replyReader) manual() []string {
-	var ids []string
-	for _, c := range j.want.Criteria {
-		if c.Manual() {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids
+	return each.Pick(j.want.Criteria, func(c plan.Criterion) (string, bool) { return c.ID, c.Manual() })
 }
 
 func (j *replyReader) estimates(object map[string]any) []estimate {

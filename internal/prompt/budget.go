@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 )
 
@@ -222,9 +223,7 @@ type lost struct {
 
 // dropAll empties a list, and says what its entries were.
 func dropAll[T any](list *[]T, say func(T) lost) (gone []lost) {
-	for _, x := range *list {
-		gone = append(gone, say(x))
-	}
+	gone = each.Of(*list, say)
 	*list = nil
 	return gone
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -80,11 +81,7 @@ func Parse(name string, data []byte, set map[string]any) (Rule, error) {
 	}
 	maps.Copy(fields, set)
 	if words, ok := fields["keywords"].(string); ok { // with commas between them
-		var all []any
-		for word := range strings.SplitSeq(words, ",") {
-			all = append(all, strings.TrimSpace(word))
-		}
-		fields["keywords"] = all
+		fields["keywords"] = each.Of(strings.Split(words, ","), func(w string) any { return strings.TrimSpace(w) })
 	}
 	r, field, err := read(fields, body)
 	if err != nil {
