@@ -60,8 +60,8 @@ func (e *env) log(c *cli.Context, store *gitstore.Store) error {
 		}
 		n++
 		if e.json {
-			events = append(events, eventDocument{entry.Commit, entry.Author.Name, entry.Time, entry.Subject, entry.Trailers,
-				said})
+			events = append(events, eventDocument{entry.Commit, entry.Author.Name, entry.Time, entry.Subject,
+				entry.Trailers, said})
 		} else {
 			_, failed = w.WriteString(e.eventText(entry, said))
 		}

@@ -67,7 +67,7 @@ func (e *env) watchPlan(c *cli.Context, store *gitstore.Store, id plan.ID, block
 		case <-tick.C:
 			read = false
 		}
-		if time.Since(began) > 3*time.Second && block != nil { // it was stopped, and the shell has written below the block
+		if time.Since(began) > 3*time.Second && block != nil { // it was stopped, and the shell has written below
 			block.Leave()
 			last = ""
 		}
