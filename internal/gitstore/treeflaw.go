@@ -20,9 +20,8 @@ func ScanTree(data []byte, fn func(mode, name, oid []byte)) *TreeFlaw {
 			flaw = &TreeFlaw{string(name), why}
 		}
 	}
-	var last []byte
-	var lastTree bool
-	var files [][]byte // earlier file names that a later directory may repeat
+	var last, lastKey, key []byte // the keys are the names in git's order: a tree's as if it ended in a slash
+	var files [][]byte            // earlier file names that a later directory may repeat
 	for len(data) > 0 {
 		mode, rest, ok := bytes.Cut(data, []byte{' '})
 		name, rest, ended := bytes.Cut(rest, []byte{0})
@@ -40,12 +39,15 @@ func ScanTree(data []byte, fn func(mode, name, oid []byte)) *TreeFlaw {
 			found(name, why)
 		}
 		isTree := kind == kindTree
-		if last != nil {
-			if c := compareEntries(last, lastTree, name, isTree); c == 0 || bytes.Equal(last, name) {
-				found(name, "is there twice")
-			} else if c > 0 {
-				found(name, "is not in git's order")
-			}
+		if key = append(key[:0], name...); isTree {
+			key = append(key, '/')
+		}
+		switch {
+		case last == nil:
+		case bytes.Equal(last, name):
+			found(name, "is there twice")
+		case bytes.Compare(lastKey, key) > 0:
+			found(name, "is not in git's order")
 		}
 		for len(files) > 0 && !bytes.HasPrefix(name, files[len(files)-1]) {
 			files = files[:len(files)-1]
@@ -59,7 +61,7 @@ func ScanTree(data []byte, fn func(mode, name, oid []byte)) *TreeFlaw {
 		} else {
 			files = append(files, name)
 		}
-		last, lastTree = name, isTree
+		last, lastKey, key = name, key, lastKey
 		fn(mode, name, oid)
 	}
 	return flaw
@@ -126,23 +128,4 @@ func badName(name []byte) string {
 		}
 	}
 	return ""
-}
-
-// compareEntries compares names in git's order: a tree's name as if it ended in a slash.
-func compareEntries(a []byte, aTree bool, b []byte, bTree bool) int {
-	n := min(len(a), len(b))
-	if c := bytes.Compare(a[:n], b[:n]); c != 0 {
-		return c
-	}
-	return int(byteAt(a, n, aTree)) - int(byteAt(b, n, bTree))
-}
-
-func byteAt(name []byte, i int, isTree bool) byte {
-	switch {
-	case i < len(name):
-		return name[i]
-	case isTree:
-		return '/'
-	}
-	return 0
 }
