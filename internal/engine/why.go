@@ -335,11 +335,11 @@ func (w *tracing) look(ctx context.Context, o Origin, b gitstore.Brought) (suspe
 
 // read reads a plan with the approvals that count: the one here, or else as a remote had it.
 func (w *tracing) read(ctx context.Context, id plan.ID) (*gitstore.Snapshot, error) {
-	refs, err := w.store.PlanRefs(ctx, id)
+	refs, err := w.store.AllPlanRefs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tips := refs.Tips()
+	tips := refs[id].Tips()
 	if len(tips) == 0 {
 		return nil, fault.Refused("git fetch, in a repository that git wf init has set up", "the plan %s is not here",
 			id)

@@ -109,16 +109,11 @@ func (c *code) loadAll(ctx context.Context) error {
 	if c.lib.complete {
 		return nil
 	}
-	refs, err := c.store.AllPlanRefs(ctx)
+	refs, err := c.allRefs(ctx)
 	if err != nil {
 		return err
 	}
 	ids := slices.Concat(slices.Collect(maps.Keys(c.tips)), slices.Collect(maps.Keys(refs)))
-	for id, r := range refs {
-		if _, read := c.refs[id]; !read {
-			c.refs[id] = r
-		}
-	}
 	if c.plans = map[plan.ID]keptPlan{}; !c.store.ReadCache(c.keptName(plansFile), &c.plans) || c.plans == nil {
 		c.plans = map[plan.ID]keptPlan{}
 	}

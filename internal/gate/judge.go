@@ -62,7 +62,7 @@ type Gate struct {
 	policy *gitstore.Policy
 	shelf  *export.Shelf
 	tips   map[plan.ID][]plan.OID          // plan tips that replace those of the refs
-	refs   map[plan.ID]gitstore.PlanRefs   // as read
+	refs   map[plan.ID]gitstore.PlanRefs   // as read; nil until somebody asks
 	ahead  map[plan.ID][]plan.OID          // fetched commits that continue a plan
 	built  map[plan.OID]*export.Bundle     // by the object id of the manifest that asked for it
 	states map[plan.OID]*gitstore.Snapshot // by commit
@@ -97,7 +97,7 @@ func New(store *gitstore.Store, policy *gitstore.Policy) *Gate {
 		proofs: map[proofKey]*export.Evidence{}, histories: map[plan.OID]map[plan.OID]bool{},
 		sides: map[string][]map[string]bool{}, audited: map[planTip]bool{},
 		tops: map[plan.OID]*node{}, alike: map[string]*node{}, nearRoots: map[string]bool{},
-		nodes: map[plan.OID]*node{}, refs: map[plan.ID]gitstore.PlanRefs{}, ahead: map[plan.ID][]plan.OID{},
+		nodes: map[plan.OID]*node{}, ahead: map[plan.ID][]plan.OID{},
 	}
 }
 

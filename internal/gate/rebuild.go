@@ -210,16 +210,12 @@ func (g *Gate) remote(ctx context.Context) string {
 	return "<remote>"
 }
 
-// refsOf returns the refs that hold a plan, as they were when the gate first asked.
-func (g *Gate) refsOf(ctx context.Context, id plan.ID) (gitstore.PlanRefs, error) {
-	if refs, ok := g.refs[id]; ok {
-		return refs, nil
+// allRefs returns the refs that hold plans, as they were when the gate first asked.
+func (g *Gate) allRefs(ctx context.Context) (_ map[plan.ID]gitstore.PlanRefs, err error) {
+	if g.refs == nil {
+		g.refs, err = g.store.AllPlanRefs(ctx)
 	}
-	refs, err := g.store.PlanRefs(ctx, id)
-	if err == nil {
-		g.refs[id] = refs
-	}
-	return refs, err
+	return g.refs, err
 }
 
 // tipsOf returns the newest commits of a plan: here, as last fetched, or as a push would make them.
@@ -227,8 +223,8 @@ func (g *Gate) tipsOf(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	if tips, ok := g.tips[id]; ok {
 		return tips, nil
 	}
-	refs, err := g.refsOf(ctx, id)
-	return refs.Tips(), err
+	refs, err := g.allRefs(ctx)
+	return refs[id].Tips(), err
 }
 
 // aheadOf returns the fetched commits that continue a plan from its tip here.
@@ -236,11 +232,11 @@ func (g *Gate) aheadOf(ctx context.Context, id plan.ID) ([]plan.OID, error) {
 	if tips, ok := g.ahead[id]; ok {
 		return tips, nil
 	}
-	refs, err := g.refsOf(ctx, id)
+	refs, err := g.allRefs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g.ahead[id], err = g.store.Ahead(ctx, refs)
+	g.ahead[id], err = g.store.Ahead(ctx, refs[id])
 	return g.ahead[id], err
 }
 

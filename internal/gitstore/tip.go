@@ -30,35 +30,26 @@ type PlanRefs struct {
 
 const fetchedRefs = "refs/workflow-remotes/"
 
-// PlanRefs reads the refs that hold a plan.
-func (s *Store) PlanRefs(ctx context.Context, id plan.ID) (PlanRefs, error) {
-	ref, err := planRef(id)
-	if err != nil {
-		return PlanRefs{}, err
-	}
-	refs, err := s.Refs(ctx, ref, fetchedRefs+"*/"+string(id))
-	own := refs[ref]
-	maps.DeleteFunc(refs, func(name string, _ plan.OID) bool { return !strings.HasPrefix(name, fetchedRefs) })
-	return PlanRefs{own, refs}, err
-}
-
 // AllPlanRefs reads the refs that hold plans, by plan.
 func (s *Store) AllPlanRefs(ctx context.Context) (map[plan.ID]PlanRefs, error) {
 	refs, err := s.Refs(ctx, strings.TrimSuffix(planRefs, "/"), strings.TrimSuffix(fetchedRefs, "/"))
 	all := map[plan.ID]PlanRefs{}
 	for name, oid := range refs {
-		id := plan.ID(name[strings.LastIndexByte(name, '/')+1:])
-		if id == policyName {
-			continue
+		own, fetched := strings.CutPrefix(name, fetchedRefs)
+		if own = strings.TrimPrefix(own, planRefs); fetched {
+			_, own, _ = strings.Cut(own, "/") // without the remote
 		}
+		id := plan.ID(own)
 		r := all[id]
-		if r.Fetched == nil {
-			r.Fetched = map[string]plan.OID{}
-		}
-		if strings.HasPrefix(name, fetchedRefs) {
-			r.Fetched[name] = oid
-		} else {
+		switch {
+		case !id.Valid():
+			continue // the policy, or no plan
+		case !fetched:
 			r.Own = oid
+		case r.Fetched == nil:
+			r.Fetched = map[string]plan.OID{name: oid}
+		default:
+			r.Fetched[name] = oid
 		}
 		all[id] = r
 	}
