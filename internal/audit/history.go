@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
@@ -82,22 +83,7 @@ func (a *auditor) prefetch(revs ...string) error {
 	if a.id == policyID || !a.store.Partial(a.ctx) {
 		return nil
 	}
-	var oids []plan.OID
-	err := a.store.Follow(a.ctx, nil, func(out *bufio.Reader) error {
-		for {
-			raw, err := out.ReadString(0)
-			if errors.Is(err, io.EOF) && raw == "" {
-				return nil
-			}
-			if _, pathErr := out.ReadString(0); err != nil || pathErr != nil {
-				return io.ErrUnexpectedEOF
-			}
-			if c, ok := newChange(strings.Trim(raw, "\n\x00"), ""); ok && c.status != "D" &&
-				strings.HasPrefix(c.mode, "100") {
-				oids = append(oids, c.oid)
-			}
-		}
-	}, append(append([]string{
+	out, err := a.store.Git(a.ctx, append(append([]string{
 		"--no-literal-pathspecs", "-c", "log.showSignature=false", "log", "-z", "--diff-merges=first-parent",
 		"--root", "-r", "--raw", "--no-abbrev",
 		"--no-renames", "--no-relative", "--no-color", "--no-notes", "--format=",
@@ -105,6 +91,10 @@ func (a *auditor) prefetch(revs ...string) error {
 	if err != nil {
 		return fmt.Errorf("read the history of %s: %w", a.id, err)
 	}
+	oids := each.Pick(strings.Split(out, "\x00"), func(field string) (plan.OID, bool) { // every second one is a path
+		c, ok := newChange(strings.TrimSpace(field), "")
+		return c.oid, ok && c.status != "D" && strings.HasPrefix(c.mode, "100")
+	})
 	return a.store.Prefetch(a.ctx, oids)
 }
 

@@ -105,25 +105,15 @@ func (s *Store) Added(ctx context.Context, commits []plan.OID) (map[plan.OID][]s
 	if len(commits) == 0 {
 		return all, nil
 	}
+	out, err := s.GitIn(ctx, Invocation{Stdin: lines(commits), Args: []string{"diff-tree", "--stdin", "-r", "--root",
+		"--no-renames", "--no-relative", "--ignore-submodules=none", "--diff-filter=A", "--name-only", "-z"}})
 	var commit plan.OID
-	err := s.Follow(ctx, lines(commits), func(out *bufio.Reader) error {
-		for {
-			field, err := out.ReadString(0)
-			switch {
-			case errors.Is(err, io.EOF) && field == "":
-				return nil
-			case err != nil:
-				return noEOF(err)
-			}
-			field = field[:len(field)-1]
-			if oid := plan.OID(field); isOID(oid) { // no record is called so: each is in a directory
-				commit = oid
-				continue
-			}
+	for field := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		if oid := plan.OID(field); isOID(oid) { // no record is called so: each is in a directory
+			commit = oid
+		} else {
 			all[commit] = append(all[commit], field)
 		}
-	}, "diff-tree", "--stdin", "-r", "--root", "--no-renames", "--no-relative", "--ignore-submodules=none",
-		"--diff-filter=A",
-		"--name-only", "-z")
+	}
 	return all, err
 }
