@@ -18,16 +18,20 @@ import (
 
 const activeRef = "WORKFLOW_HEAD"
 
-// worktree is one of the repository's working trees, as git lists them.
-type worktree struct {
-	dir, gitDir string
-}
-
 // pointers looks at the active plan of every working tree.
 func (s *surroundings) pointers() error {
-	for _, w := range s.worktrees() {
-		file := filepath.Join(w.gitDir, activeRef)
-		at := "--git-dir=" + w.gitDir
+	trees, err := s.store.Worktrees(s.ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range trees {
+		in := gitstore.Invocation{Dir: w.Dir, Args: []string{"rev-parse", "--absolute-git-dir"}}
+		out, err := s.store.GitIn(s.ctx, in)
+		if err != nil {
+			continue // it is gone
+		}
+		gitDir := filepath.FromSlash(strings.TrimSuffix(string(out), "\n"))
+		file, at := filepath.Join(gitDir, activeRef), "--git-dir="+gitDir
 		target, err := s.store.Git(s.ctx, at, "symbolic-ref", "--quiet", activeRef)
 		if ref, ok := gitstore.PointsTo(file); err != nil && ok {
 			target, err = ref, nil
@@ -35,8 +39,8 @@ func (s *surroundings) pointers() error {
 		_, statErr := os.Lstat(file)
 		id := plan.ID(strings.TrimPrefix(target, planRefs))
 		place := activeRef
-		if w.gitDir != s.store.GitDir() {
-			place = plain.Line(w.dir) + ": " + activeRef
+		if gitDir != s.store.GitDir() {
+			place = plain.Line(w.Dir) + ": " + activeRef
 		}
 		switch {
 		case err != nil && errors.Is(statErr, fs.ErrNotExist):
@@ -56,25 +60,6 @@ func (s *surroundings) pointers() error {
 		}
 	}
 	return s.ctx.Err()
-}
-
-// worktrees lists the working trees that are there, the main one first.
-func (s *surroundings) worktrees() []worktree {
-	common := s.store.CommonDir()
-	all := []worktree{{strings.TrimSuffix(common, string(filepath.Separator)+".git"), common}}
-	entries, _ := os.ReadDir(filepath.Join(common, "worktrees"))
-	for _, e := range entries {
-		gitDir := filepath.Join(common, "worktrees", e.Name())
-		data, err := os.ReadFile(filepath.Join(gitDir, "gitdir"))
-		file := filepath.FromSlash(strings.TrimSpace(string(data)))
-		if !filepath.IsAbs(file) { // git 2.48 can write it so
-			file = filepath.Join(gitDir, file)
-		}
-		if _, statErr := os.Stat(filepath.Dir(file)); err == nil && statErr == nil {
-			all = append(all, worktree{filepath.Dir(file), gitDir})
-		}
-	}
-	return all
 }
 
 // A git at work holds a lock for less than this, mostly.
