@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,7 +56,7 @@ func (g *Gate) claimed(ctx context.Context, snap *gitstore.Snapshot, m export.Ma
 
 // ofPolicy checks that a commit is in the policy's history: here, as fetched, or as a push would make it.
 func (g *Gate) ofPolicy(ctx context.Context, commit plan.OID) error {
-	if !isCommitID(commit) {
+	if !commit.Valid() {
 		return &refusal{code: "manifest", message: fmt.Sprintf("policy_commit is no object id: %q", commit)}
 	}
 	out, err := g.store.Git(ctx, "for-each-ref", "--format=%(objectname)", "--", gitstore.PolicyRef,
@@ -83,11 +82,6 @@ func (g *Gate) ofPolicy(ctx context.Context, commit plan.OID) error {
 			"here, so nothing proves them", commit),
 		hint: fmt.Sprintf("git fetch <remote> %s:%s", gitstore.PolicyRef, gitstore.PolicyRef),
 	}
-}
-
-func isCommitID(oid plan.OID) bool {
-	raw, err := hex.DecodeString(string(oid))
-	return err == nil && len(raw) == 20
 }
 
 // unproven reports the items whose approvals do not count, or that have too few approvals that count.

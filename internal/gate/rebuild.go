@@ -53,7 +53,7 @@ func (g *Gate) remake(ctx context.Context, id plan.ID, m export.Manifest, data [
 	if m.PlanID != id {
 		return nil, &refusal{code: "manifest", message: fmt.Sprintf("the manifest is of plan %s", m.PlanID)}
 	}
-	if !isCommitID(m.PlanCommit) {
+	if !m.PlanCommit.Valid() {
 		return nil, &refusal{code: "manifest", message: fmt.Sprintf("plan_commit is no object id: %q", m.PlanCommit)}
 	}
 	if m.Options.IncludeCandidates {

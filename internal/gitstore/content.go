@@ -89,9 +89,7 @@ func (s *Store) BlobHead(ctx context.Context, oid plan.OID, most int64) (data []
 	return data, whole, err
 }
 
-func isOID(oid plan.OID) bool {
-	return len(oid) == 40 && strings.Trim(string(oid), "0123456789abcdef") == ""
-}
+func isOID(oid plan.OID) bool { return oid.Valid() }
 
 // ListTree lists everything but trees in a commit or tree, by path. The error is fs.ErrNotExist if there is none.
 func (s *Store) ListTree(ctx context.Context, treeish plan.OID) ([]TreeEntry, error) {

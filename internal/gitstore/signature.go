@@ -53,13 +53,8 @@ func (s *Store) Signatures(ctx context.Context, keys []policy.Key, commits []pla
 // withSignature returns the commits that have a signature; the others are unsigned, without asking git.
 func (s *Store) withSignature(ctx context.Context, commits []plan.OID, found map[plan.OID]Signature) (signed []plan.OID,
 	err error) {
-	if len(commits) == 0 {
-		return nil, nil
-	}
-	for _, c := range commits {
-		if !isOID(c) {
-			return nil, fmt.Errorf("%q is no object id", c)
-		}
+	if err := allOIDs(commits); err != nil {
+		return nil, err
 	}
 	err = s.objects.each(ctx, namesOf(commits), func(i int, o object) error {
 		if o.Kind != "commit" {

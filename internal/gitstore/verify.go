@@ -34,13 +34,8 @@ const mostBad = 200
 // objects read. In a partial clone it fetches nothing.
 func (s *Store) Verify(ctx context.Context, tips []plan.OID, tick func(done, of int)) (*Check, error) {
 	c := &Check{}
-	if len(tips) == 0 {
-		return c, nil
-	}
-	for _, t := range tips {
-		if !isOID(t) {
-			return nil, fmt.Errorf("%q is no object id", t)
-		}
+	if err := allOIDs(tips); err != nil || len(tips) == 0 {
+		return c, err
 	}
 	out, err := runGit(ctx, Invocation{Dir: s.dir, Stdin: lines(tips), Args: []string{
 		"rev-list", "--objects", "--no-object-names", "--missing=print", "--stdin",

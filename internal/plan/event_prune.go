@@ -85,7 +85,7 @@ func stubTree(base string) OID {
 	return OID(id)
 }
 
-func isID(s string) bool { return len(s) == 40 && strings.Trim(s, "0123456789abcdef") == "" }
+func isID(s string) bool { return OID(s).Valid() }
 
 // addStub adds a version whose files are gone. It ignores a stub next to files/, and a second stub: only a forger makes
 // them.

@@ -20,6 +20,9 @@ type TaskID string
 // OID is the hexadecimal object id that git gave to a blob, tree or commit.
 type OID string
 
+// Valid reports whether the id has the form of git's: 40 lower-case hex digits.
+func (o OID) Valid() bool { return len(o) == 40 && strings.Trim(string(o), "0123456789abcdef") == "" }
+
 const (
 	maxIDRunes = 50  // of a plan's id, "WFS-" included
 	maxIDBytes = 120 // so that refs/workflow-claims/<plan>/<task>.lock stays a legal file name everywhere

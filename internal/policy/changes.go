@@ -205,7 +205,7 @@ func (p *Policy) checkChanges(bad func(code, where, text, found string)) {
 		where := fmt.Sprintf("changes.since[%d]", i)
 		checkPatterns(where+".paths", e.Paths, bad)
 		for _, oid := range e.Commits {
-			if len(oid) != 40 || strings.Trim(string(oid), "0123456789abcdef") != "" {
+			if !oid.Valid() {
 				bad("bad-commit", where+".commits", "is no commit's id of 40 hex digits", string(oid))
 			}
 		}
