@@ -125,7 +125,7 @@ func (g *Gate) walk(ctx context.Context, revs ...string) (*Report, error) {
 // Whole fails with a *gitstore.AbsentError if the revisions, which the user calls name, reach the end of a shallow
 // clone: some of their commits are not here, and nobody can say that those are clean.
 func (g *Gate) Whole(ctx context.Context, name string, revs ...string) error {
-	revs, _, err := g.based(ctx, revs)
+	revs, _, _, err := g.based(ctx, revs)
 	if err != nil || revs == nil {
 		return err
 	}
