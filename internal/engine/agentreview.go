@@ -106,8 +106,8 @@ func (e *Engine) withoutReply(ctx context.Context, h *hold, name, said string, r
 	if err != nil && res.Message == "" {
 		res = agent.Result{Kind: agent.Error, Message: err.Error()}
 	}
-	if down := outageOf(name, res); down != nil {
-		return true, down
+	if res.Down != nil {
+		return true, &OutageError{Agent: name, Cause: firstLine(res.Message), Outage: *res.Down}
 	}
 	if replied {
 		return false, nil

@@ -28,14 +28,6 @@ func (e *OutageError) Exit() (int, string) {
 	return fault.ExitWaiting, "git wf run goes on; git wf agents test " + plain.Line(e.Agent) + " asks the agent"
 }
 
-// outageOf is the error of work that its agent could not be asked to do, nil for other results.
-func outageOf(name string, res agent.Result) error {
-	if res.Down == nil {
-		return nil
-	}
-	return &OutageError{Agent: name, Cause: firstLine(res.Message), Outage: *res.Down}
-}
-
 // outage is how long a run has not been able to ask an agent, and when it tries again.
 type outage struct {
 	since, until time.Time

@@ -285,7 +285,7 @@ func (e *Engine) evidence(ctx context.Context, snap *gitstore.Snapshot, s *plan.
 	if !t.HasRun() {
 		return ev, nil
 	}
-	if _, ev.ran, err = e.Examine(ctx, snap, s, t.TaskID, t.Active); err != nil || len(ev.ran) == 0 {
+	if ev.ran, err = e.examine(ctx, snap, s, ev.subject); err != nil || len(ev.ran) == 0 {
 		return ev, err
 	}
 	done, err := e.append(ctx, snap.ID, e.checked(ev.subject, ev.ran), nil, nil)

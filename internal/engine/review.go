@@ -22,7 +22,11 @@ import (
 // else what it saw, for the person who has the last word. It locks the version when the review begins.
 func (e *Engine) review(ctx context.Context, id plan.ID, t *plan.TaskState) error {
 	return e.reviewLocked(ctx, id, t, plan.StepRunChecks, plan.ReviewerChecks, func(h *hold) error {
-		subject, results, err := e.Examine(h.work, h.snap, h.state, t.TaskID, h.task.Active)
+		subject, err := e.subject(h.work, h.snap, h.state, t.TaskID, h.task.Active)
+		var results []plan.CriterionResult
+		if err == nil {
+			results, err = e.examine(h.work, h.snap, h.state, subject)
+		}
 		if err != nil && h.work.Err() != nil {
 			return e.broken(ctx, h)
 		}
@@ -202,17 +206,6 @@ func (e *Engine) checked(s check.Subject, results []plan.CriterionResult) plan.A
 		TaskID: s.Task.TaskID, ReviewedArtifactID: s.Artifact.ArtifactID, Tree: s.Artifact.Tree,
 		CreatedAt: plan.Second(e.Now()), Criteria: results, SpecHash: s.Task.SpecHash(),
 	}}
-}
-
-// Examine runs the criteria with a run line on one version of a task.
-func (e *Engine) Examine(ctx context.Context, snap *gitstore.Snapshot, s *plan.State, id plan.TaskID,
-	version int) (check.Subject, []plan.CriterionResult, error) {
-	subject, err := e.subject(ctx, snap, s, id, version)
-	if err != nil {
-		return subject, nil, err
-	}
-	results, err := e.examine(ctx, snap, s, subject)
-	return subject, results, err
 }
 
 // examine runs the criteria with a run line on a version that may not be recorded yet.
