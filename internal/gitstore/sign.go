@@ -121,7 +121,7 @@ func trailer(c plan.Change, key string) string {
 	return ""
 }
 
-// demands is the policy's current document. It is read once: each approval asks for it.
+// demands is the policy's current document.
 func (s *Store) demands(ctx context.Context) (*policy.Policy, error) {
 	c, err := s.lookCommit(ctx, PolicyRef)
 	if errors.Is(err, ErrNoPlan) {
@@ -130,12 +130,7 @@ func (s *Store) demands(ctx context.Context) (*policy.Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the policy: %w", err)
 	}
-	s.mu.Lock()
-	at, p := s.policyAt, s.policy
-	s.mu.Unlock()
-	if at == c.oid {
-		return p, nil
-	}
+	var p *policy.Policy
 	data, err := s.ReadFile(ctx, c.oid, policyFile)
 	if err == nil {
 		p, err = policy.Decode(data)
@@ -143,9 +138,6 @@ func (s *Store) demands(ctx context.Context) (*policy.Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the policy %.12s: %w", c.oid, err)
 	}
-	s.mu.Lock()
-	s.policyAt, s.policy = c.oid, p
-	s.mu.Unlock()
 	return p, nil
 }
 

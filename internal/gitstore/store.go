@@ -13,7 +13,6 @@ import (
 
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
-	"gitwf/internal/policy"
 )
 
 // Store is a git repository with its plans. Its methods are safe for concurrent use.
@@ -58,9 +57,6 @@ type Store struct {
 	asking     sync.Mutex  // held while git is asked for its configuration
 	config     [][2]string // git's configuration as of configRead
 	configRead time.Time
-
-	policyAt plan.OID // the commit of policy
-	policy   *policy.Policy
 }
 
 // The oldest git that has everything used here.
