@@ -208,9 +208,6 @@ func (e *env) tryLines(c *cli.Context, eng *engine.Engine, d engine.Draft) error
 	for _, f := range plandoc.Locate(d.Name, d.Data, plandoc.OverlappingChanges(d.Plan)) {
 		fmt.Fprintln(e.stderr, "warning: "+f.Error())
 	}
-	for _, text := range eng.Crowded(d.Plan) {
-		fmt.Fprintln(e.stderr, "warning: "+text)
-	}
 	fresh := eng.UntrustedIn(d)
 	person, err := e.mayDecide(c.Context, eng.Store)
 	if err != nil {

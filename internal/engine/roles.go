@@ -155,29 +155,6 @@ func seatCommand(task plan.TaskID, role string) string {
 	return fmt.Sprintf("git wf review %s --as %s", task, role)
 }
 
-// Crowded says of which tasks the reviewers here are fewer people than the policy wants to approve.
-func (e *Engine) Crowded(p *plan.Plan) []string {
-	s := plan.Derive(p, plan.Records{}, nil, e.Now())
-	var found []string
-	for _, t := range p.Tasks {
-		if t.NodeType != plan.Action || s.MayReview(t.TaskID, "") {
-			continue
-		}
-		people := slices.DeleteFunc(slices.Clone(s.Reviewers(t.TaskID)), func(name string) bool {
-			if p.HasRole(name) {
-				name = e.agentOfSeat(s, s.Tasks[t.TaskID], name)
-			}
-			return name == plan.ReviewerChecks || e.Agents.Knows(name)
-		})
-		if least := e.people(t); len(people) < least {
-			found = append(found, fmt.Sprintf(
-				"%s: the policy wants %s to approve it, and of its reviewers %d may be: %s", t.TaskID,
-				policy.People(least), len(people), s.AskPerson(t.TaskID)))
-		}
-	}
-	return found
-}
-
 // people is how many people the policy wants to approve a version of a task before it lands.
 func (e *Engine) people(t *plan.Task) int {
 	least := 0
