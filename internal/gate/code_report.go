@@ -33,7 +33,6 @@ func (c *code) report(ctx context.Context, d *coded, o *outcome, r *Report) erro
 			if err != nil {
 				return err
 			}
-			f.Hint += c.upgrade()
 			r.Findings = append(r.Findings, f)
 		}
 		return nil
@@ -97,14 +96,6 @@ func (c *code) landHint(ctx context.Context, ch *change) string {
 	return fmt.Sprintf("git wf land --plan %s%s %s", ch.plan, on, ch.task)
 }
 
-// upgrade is what exempts a history that an older program took, where the policy has not been told of ledgers.
-func (c *code) upgrade() string {
-	if len(c.policy.Changes.Branches) > 0 {
-		return ""
-	}
-	return "; or, if it was legal before this program judged by ledgers, once by a maintainer: git wf policy since"
-}
-
 // reportWaived reports what passes only because of a waiver.
 func (c *code) reportWaived(ctx context.Context, d *coded, r *Report) error {
 	for _, path := range d.paths {
@@ -127,7 +118,7 @@ func (c *code) reportMerge(ctx context.Context, d *coded, o *outcome, r *Report)
 		if err != nil {
 			return err
 		}
-		f := Finding{Code: codeMerge, Commit: d.commit, Path: path, Hint: c.mergeHint(ctx, d) + c.upgrade()}
+		f := Finding{Code: codeMerge, Commit: d.commit, Path: path, Hint: c.mergeHint(ctx, d)}
 		tasks := each.Of(o.dispute.tasks, func(t changeName) string { return string(t.task) })
 		switch {
 		case len(d.parents) > 2:
