@@ -308,7 +308,7 @@ func (e *Engine) recordVersion(ctx context.Context, h *hold, w *workDir, batch *
 	}
 	ev := plan.NewVersion{Artifact: a, Notes: res.Notes, Author: AgentActor(by)}
 	return e.record(ctx, h.plan, h.task.TaskID, ev, h, batch, func(c plan.Change) string {
-		return fmt.Sprintf("%s by %s, %s, in %s", artifactOf(c), by, count, round(took))
+		return fmt.Sprintf("%s by %s, %s, in %s", c.Trailer("Wf-Artifact"), by, count, round(took))
 	})
 }
 

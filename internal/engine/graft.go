@@ -243,7 +243,7 @@ func (e *Engine) renderNext(ctx context.Context, h *hold) error {
 	}
 	ev := plan.NewVersion{Artifact: a, Author: AgentActor(a.Agent)}
 	return e.record(ctx, h.plan, t.TaskID, ev, h, batch, func(c plan.Change) string {
-		return fmt.Sprintf("%s for %s, rendered %s", artifactOf(c), t.FillTargetTaskID, from)
+		return fmt.Sprintf("%s for %s, rendered %s", c.Trailer("Wf-Artifact"), t.FillTargetTaskID, from)
 	})
 }
 

@@ -75,7 +75,7 @@ func (e *Engine) recordMoved(ctx context.Context, h *hold) (ok bool, err error) 
 	}
 	ev := plan.NewVersion{Artifact: a, Author: by}
 	err = e.record(ctx, h.plan, t.TaskID, ev, h, batch, func(c plan.Change) string {
-		return fmt.Sprintf("%s moves %s %s, %s", artifactOf(c), plan.VersionID(t.Active), where,
+		return fmt.Sprintf("%s moves %s %s, %s", c.Trailer("Wf-Artifact"), plan.VersionID(t.Active), where,
 			plain.Count(len(plandoc.ChangedFiles(a.Files)), "changed file"))
 	})
 	return err == nil, err

@@ -17,6 +17,7 @@ import (
 
 	"gitwf/internal/agent"
 	"gitwf/internal/contract"
+	"gitwf/internal/each"
 	"gitwf/internal/expand"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
@@ -431,11 +432,9 @@ func AgentActor(name string) plan.Actor {
 }
 
 func fileRefs(files []agent.File) []gitstore.FileRef {
-	refs := make([]gitstore.FileRef, len(files))
-	for i, f := range files {
-		refs[i] = gitstore.FileRef{Path: f.Path, Mode: f.Mode, Source: f.Source}
-	}
-	return refs
+	return each.Of(files, func(f agent.File) gitstore.FileRef {
+		return gitstore.FileRef{Path: f.Path, Mode: f.Mode, Source: f.Source}
+	})
 }
 
 func totalSize(files []plan.FileInfo) int64 {
@@ -444,16 +443,6 @@ func totalSize(files []plan.FileInfo) int64 {
 		n += f.Size
 	}
 	return n
-}
-
-// artifactOf is the version that an event made or judged.
-func artifactOf(c plan.Change) string {
-	for _, t := range c.Trailers {
-		if t.Key == "Wf-Artifact" {
-			return t.Value
-		}
-	}
-	return ""
 }
 
 // what is a commit's subject without the task's id, which a report prints separately.

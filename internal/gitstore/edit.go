@@ -197,14 +197,14 @@ func (a *appending) addCommit(ctx context.Context, tree, parent plan.OID, change
 
 // ownReview refuses a review whose reviewer is not the commit's author: nobody would count it.
 func (a *appending) ownReview(author plan.Actor, change plan.Change) error {
-	if trailer(change, "Wf-Review") == "" {
+	if change.Trailer("Wf-Review") == "" {
 		return nil
 	}
-	by := Recorded{Author: author, Reviewer: policy.ReviewerOf(trailer(change, "Wf-Event"), cleanActor(author),
+	by := Recorded{Author: author, Reviewer: policy.ReviewerOf(change.Trailer("Wf-Event"), cleanActor(author),
 		a.person)}
-	if name := trailer(change, "Wf-Agent"); !by.Names(name) {
+	if name := change.Trailer("Wf-Agent"); !by.Names(name) {
 		return &plan.RefusedError{
-			Task: plan.TaskID(trailer(change, "Wf-Task")), Reason: fmt.Sprintf("a review by %s can't be recorded by %s",
+			Task: plan.TaskID(change.Trailer("Wf-Task")), Reason: fmt.Sprintf("a review by %s can't be recorded by %s",
 				plain.Line(name), plain.Line(by.Reviewer)),
 			Hint: "git config user.name, which is who reviews",
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
@@ -190,11 +191,7 @@ func (b *Batch) AddFiles(files map[string][]byte) (plan.OID, []FileInfo, error) 
 func (b *Batch) AddBlob(data []byte) plan.OID { return b.add(plumbing.BlobObject, data) }
 
 func entriesOf(infos []FileInfo) []TreeEntry {
-	entries := make([]TreeEntry, len(infos))
-	for i, f := range infos {
-		entries[i] = TreeEntry{Path: f.Path, Mode: f.Mode, OID: f.OID}
-	}
-	return entries
+	return each.Of(infos, func(f FileInfo) TreeEntry { return TreeEntry{Path: f.Path, Mode: f.Mode, OID: f.OID} })
 }
 
 // AddTreeOf adds the nested trees of a list of files, whose blobs are there, and returns the top one.

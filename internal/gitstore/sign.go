@@ -58,7 +58,7 @@ func (a *appending) signingOf(ctx context.Context, author plan.Actor, change pla
 	if err := a.s.prepareWriting(ctx); err != nil {
 		return nil, err
 	}
-	kind, reviewer := trailer(change, "Wf-Event"), trailer(change, "Wf-Agent")
+	kind, reviewer := change.Trailer("Wf-Event"), change.Trailer("Wf-Agent")
 	if a.policy != nil {
 		if len(a.policy.Maintainers) > 0 {
 			return a.policySigning()
@@ -67,8 +67,8 @@ func (a *appending) signingOf(ctx context.Context, author plan.Actor, change pla
 		if s, err := a.pruneSigning(ctx); s != nil || err != nil {
 			return s, err
 		}
-	} else if trailer(change, "Wf-Verdict") == string(plan.Approved) &&
-		!plan.TaskID(trailer(change, "Wf-Task")).MakesPlans() {
+	} else if change.Trailer("Wf-Verdict") == string(plan.Approved) &&
+		!plan.TaskID(change.Trailer("Wf-Task")).MakesPlans() {
 		p, err := a.s.demands(ctx)
 		if err != nil {
 			return nil, err
@@ -83,14 +83,14 @@ func (a *appending) signingOf(ctx context.Context, author plan.Actor, change pla
 			}, ""}, nil
 		}
 	}
-	if author == a.person && trailer(change, "Wf-Verdict") != "" {
+	if author == a.person && change.Trailer("Wf-Verdict") != "" {
 		// one setting that asks for it is enough: none takes it back, not on git's command line either
 		all, err := a.s.Settings(ctx, "wf.approval")
 		if err != nil || slices.Contains(all, [2]string{"wf.approval", "signed"}) {
 			return &signing{by: "wf.approval wants a person's verdict signed"}, err
 		}
 	}
-	if a.s.writing.signs && (author == a.person || trailer(change, "Wf-Verdict") != "" || kind == plan.EventWaiver ||
+	if a.s.writing.signs && (author == a.person || change.Trailer("Wf-Verdict") != "" || kind == plan.EventWaiver ||
 		kind == plan.EventVerdicts) {
 		return &signing{}, nil
 	}
@@ -110,15 +110,6 @@ func (a *appending) policySigning() (*signing, error) {
 		return &signing{}, nil
 	}
 	return nil, nil
-}
-
-func trailer(c plan.Change, key string) string {
-	for _, t := range c.Trailers {
-		if t.Key == key {
-			return t.Value
-		}
-	}
-	return ""
 }
 
 // demands is the policy's current document.

@@ -28,6 +28,16 @@ type Change struct {
 	Policy   []byte         // replaces policy.json, if not nil
 }
 
+// Trailer is the value of a trailer, "" if there is none.
+func (c Change) Trailer(key string) string {
+	for _, t := range c.Trailers {
+		if t.Key == key {
+			return t.Value
+		}
+	}
+	return ""
+}
+
 // Entry is one new path of a plan's tree: a blob with the given content or, if OID is set, an object (the tree of a
 // deliverable's files) that is already written.
 type Entry struct {
