@@ -2,6 +2,7 @@ package gitstore
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -17,7 +18,7 @@ type child struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
-	errs    *tail
+	errs    bytes.Buffer
 	started time.Time
 	done    chan struct{} // closed when the process has ended
 }
@@ -37,8 +38,8 @@ func startChild(dir string, args ...string) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &child{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10), errs: &tail{}, done: make(chan struct{})}
-	cmd.Stderr = c.errs
+	c := &child{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10), done: make(chan struct{})}
+	cmd.Stderr = &c.errs
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start git: %w", err)
 	}
@@ -123,30 +124,7 @@ func (c *child) stop() {
 // interrupt asks the child to stop its current work.
 func (c *child) interrupt() { c.cmd.Process.Signal(os.Interrupt) }
 
-// failure describes why the child stopped answering.
+// failure describes why the child, which has ended, stopped answering.
 func (c *child) failure(err error) error {
 	return &GitError{Args: c.cmd.Args[1:], Stderr: c.errs.String(), ExitCode: c.cmd.ProcessState.ExitCode(), Err: err}
-}
-
-// tail keeps the end of a child's standard error.
-type tail struct {
-	mu   sync.Mutex
-	data []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	const most = 8 << 10
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.data = append(t.data, p...)
-	if extra := len(t.data) - most; extra > 0 {
-		t.data = t.data[extra:]
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.data)
 }
