@@ -73,7 +73,10 @@ func (e *Engine) reviewByAgent(ctx context.Context, id plan.ID, t *plan.TaskStat
 		var reply contract.Reply
 		if err == nil {
 			e.report(t.TaskID, fmt.Sprintf("%s is reviewed by %s", plan.VersionID(t.Active), who))
-			reply, res, err = e.askReview(h, ev, who)
+			want := contract.Want{Role: reviewRoleOf(t.Task), Criteria: t.AcceptanceCriteria,
+				Rubric: ev.subject.Rubric, MinScore: ev.subject.MinScore}
+			reply, res, err = e.consult(h.work, h.snap, t, who, ev.subject.Artifact.Inputs, want, &h.log,
+				func(w *workDir) (prompt.Data, error) { return e.reviewData(h.work, w, ev, who) })
 		}
 		if over, err := e.withoutReply(ctx, h, who.agent, "", res, err); over {
 			return err
@@ -114,14 +117,6 @@ func (e *Engine) withoutReply(ctx context.Context, h *hold, name, said string, r
 	}
 	res.Message = said + res.Message
 	return true, e.fail(ctx, h, res)
-}
-
-// askReview gives a reviewing agent its packet and returns its verdict.
-func (e *Engine) askReview(h *hold, ev evidence, who speaker) (contract.Reply, agent.Result, error) {
-	want := contract.Want{Role: reviewRoleOf(h.task.Task), Criteria: h.task.AcceptanceCriteria,
-		Rubric: ev.subject.Rubric, MinScore: ev.subject.MinScore}
-	return e.consult(h.work, h.snap, h.task, who, ev.subject.Artifact.Inputs, want, &h.log,
-		func(w *workDir) (prompt.Data, error) { return e.reviewData(h.work, w, ev, who) })
 }
 
 // reviewData is the packet for a reviewer.

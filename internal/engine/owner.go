@@ -19,9 +19,12 @@ import (
 
 // owner is this process, as its claims name it.
 type owner struct {
-	host    string
-	pid     int
-	process string // see processName
+	host string
+	pid  int
+	// process tells it from others with the same number: on the same machine before a reboot, in another container with
+	// the same host name, or later, when the number is reused. It has four parts, "-" for those that a system lacks, as
+	// all but Linux lack most: the machine, its boot, the PID namespace, and when the process began.
+	process string
 }
 
 func thisOwner() owner {
@@ -31,17 +34,13 @@ func thisOwner() owner {
 	}
 	o := owner{host: name, pid: os.Getpid()}
 	if start, ok := processStart(o.pid); ok == alive && start != "" {
-		o.process = processName(start)
+		boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+		space, _ := os.Readlink("/proc/self/ns/pid")
+		space = strings.TrimSuffix(strings.TrimPrefix(space, "pid:["), "]")
+		o.process = strings.Join([]string{machine(), cmp.Or(string(bytes.TrimSpace(boot)), "-"), cmp.Or(space, "-"),
+			start}, ":")
 	}
 	return o
-}
-
-// processName tells a process from others with the same number: on the same machine before a reboot, in
-// another container with the same host name, or later, when the number is reused. It has four parts, "-"
-// for those that a system lacks, as all but Linux lack most: the machine, its boot, the PID namespace,
-// and when the process began.
-func processName(start string) string {
-	return strings.Join([]string{machine(), boot(), pidSpace(), start}, ":")
 }
 
 // firstPidSpace is the number of the PID namespace outside all containers, on Linux.
@@ -55,20 +54,6 @@ func machine() string {
 	}
 	sum := sha256.Sum256(append([]byte("git wf "), id...))
 	return hex.EncodeToString(sum[:6])
-}
-
-func boot() string {
-	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return cmp.Or(string(bytes.TrimSpace(id)), "-")
-}
-
-func pidSpace() string {
-	link, _ := os.Readlink("/proc/self/ns/pid")
-	number, ok := strings.CutPrefix(link, "pid:[")
-	if !ok {
-		return "-"
-	}
-	return strings.TrimSuffix(number, "]")
 }
 
 // owns reports whether a claim belongs to this very process.
