@@ -303,7 +303,7 @@ func TestAppendRestoresLostObjects(t *testing.T) {
 		src := t.TempDir()
 		write(t, src, "big", strings.Repeat("0123456789abcdef", 10000))
 		b := s.NewBatch()
-		files, infos, err := b.AddDir(context.Background(), src, []FileRef{{Path: "big"}})
+		files, infos, err := b.AddDir(context.Background(), src, []FileRef{{Path: "big", Mode: modeFile}})
 		if err != nil || infos[0].Size != 160000 {
 			t.Fatal(infos, err)
 		}

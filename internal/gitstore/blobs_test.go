@@ -181,7 +181,7 @@ func TestAddDirManySmall(t *testing.T) {
 	for i := range 3 * mostHeld / inMemory {
 		name := "f" + strconv.Itoa(i)
 		write(t, src, name, bytesOf(byte(i), inMemory))
-		refs = append(refs, FileRef{Path: "there/" + name, Source: filepath.Join(src, name)})
+		refs = append(refs, FileRef{Path: "there/" + name, Mode: modeFile, Source: filepath.Join(src, name)})
 	}
 	var steps []Step
 	ctx := WithProgress(context.Background(), func(s Step) { steps = append(steps, s) })
@@ -231,7 +231,7 @@ func TestAddDirInterrupted(t *testing.T) {
 		}
 	})
 	b := s.NewBatch()
-	if _, _, err := b.AddDir(ctx, src, []FileRef{{Path: "a"}, {Path: "big"}}); !errors.Is(err, context.Canceled) {
+	if _, _, err := b.AddDir(ctx, src, []FileRef{{Path: "a", Mode: modeFile}, {Path: "big", Mode: modeFile}}); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	b.Discard()

@@ -22,8 +22,8 @@ import (
 // FileInfo describes one file of a tree that was written.
 type FileInfo = plan.FileInfo
 
-// FileRef names a file for AddDir: its path below the root, with slashes. Mode is what git will record; if empty,
-// AddDir takes it from the file system. Source is where the content lies, if that is not its path.
+// FileRef names a file for AddDir: its path below the root, with slashes. Mode is what git will record. Source is where
+// the content lies, if that is not its path.
 type FileRef struct {
 	Path   string
 	Mode   string
@@ -92,9 +92,6 @@ func (b *Batch) addFile(root string, ref FileRef, progress *Tracker) (FileInfo, 
 		return FileInfo{}, err
 	}
 	info := FileInfo{Path: ref.Path, Mode: ref.Mode, Size: st.Size()}
-	if info.Mode == "" {
-		info.Mode = gitMode(st.Mode())
-	}
 	isLink := st.Mode()&os.ModeSymlink != 0
 	switch {
 	case isLink != (info.Mode == modeLink) || !isLink && !st.Mode().IsRegular():
@@ -132,16 +129,6 @@ func (b *Batch) fromSmall(info FileInfo, path string, data []byte) (FileInfo, er
 	}
 	o.data, o.source = nil, &source{path}
 	return info, nil
-}
-
-func gitMode(m os.FileMode) string {
-	switch {
-	case m&os.ModeSymlink != 0:
-		return modeLink
-	case m&0o100 != 0:
-		return modeExecutable
-	}
-	return modeFile
 }
 
 func (b *Batch) fromMemory(info FileInfo, data []byte) FileInfo {

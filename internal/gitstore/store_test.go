@@ -221,7 +221,9 @@ func TestTrees(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.NewBatch()
-	oid, infos, err := b.AddDir(ctx, src, []FileRef{{Path: "a/b.txt"}, {Path: "a-b"}, {Path: "run.sh"}, {Path: "a/link"}})
+	oid, infos, err := b.AddDir(ctx, src, []FileRef{
+		{Path: "a/b.txt", Mode: modeFile}, {Path: "a-b", Mode: modeFile}, {Path: "run.sh", Mode: modeExecutable},
+		{Path: "a/link", Mode: modeLink}})
 	if err != nil {
 		t.Fatal(err)
 	}
