@@ -66,7 +66,12 @@ func warnDamaged(id plan.ID, sound plan.OID) error {
 // readLog passes the events of a plan to show, newest first; those of a damaged plan from its newest sound commit.
 func readLog(c *cli.Context, store *gitstore.Store, id plan.ID, show func(gitstore.LogEntry) bool) error {
 	shown := 0
-	err := store.Log(c.Context, id, func(entry gitstore.LogEntry) bool { shown++; return show(entry) })
+	tip, err := store.Tip(c.Context, id)
+	if err != nil {
+		err = fmt.Errorf("log of %s: %w", id, err)
+	} else {
+		err = store.Log(c.Context, id, tip, func(entry gitstore.LogEntry) bool { shown++; return show(entry) })
+	}
 	if err = store.Damaged(c.Context, id, err); err == nil {
 		return nil
 	}
@@ -74,5 +79,5 @@ func readLog(c *cli.Context, store *gitstore.Store, id plan.ID, show func(gitsto
 	if !ok || shown > 0 {
 		return err
 	}
-	return errors.Join(store.LogFrom(c.Context, id, sound, show), warnDamaged(id, sound))
+	return errors.Join(store.Log(c.Context, id, sound, show), warnDamaged(id, sound))
 }

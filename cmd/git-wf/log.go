@@ -130,7 +130,7 @@ func (p printer) teller(ctx context.Context, store *gitstore.Store, id plan.ID) 
 		return subjects, nil
 	}
 	var commits []plan.OID
-	if err := store.LogFrom(ctx, id, snap.Commit, func(e gitstore.LogEntry) bool {
+	if err := store.Log(ctx, id, snap.Commit, func(e gitstore.LogEntry) bool {
 		commits = append(commits, e.Commit)
 		return true
 	}); err != nil {

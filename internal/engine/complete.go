@@ -88,7 +88,7 @@ func (e *Engine) measure(ctx context.Context, snap *gitstore.Snapshot) (plan.Com
 	doc := plan.CompletionDocument{PlanID: snap.ID, PlanType: snap.Plan.PlanType,
 		Complexity: snap.Plan.AssessComplexity(), Tasks: []plan.TaskCost{}}
 	m := measurement{ctx: ctx, engine: e, snap: snap, first: snap.Time}
-	err := e.Store.Log(ctx, snap.ID, func(l gitstore.LogEntry) bool {
+	err := e.Store.Log(ctx, snap.ID, snap.Commit, func(l gitstore.LogEntry) bool {
 		m.saw(l.Time)
 		return true
 	})

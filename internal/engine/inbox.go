@@ -49,7 +49,7 @@ func (e *Engine) Items(ctx context.Context, snap *gitstore.Snapshot, s *plan.Sta
 			Artifact: plan.VersionID(t.Active), Asks: w.Act, Wait: w})
 	}
 	undated := len(items)
-	err := e.Store.LogFrom(ctx, snap.ID, snap.Commit, func(l gitstore.LogEntry) bool {
+	err := e.Store.Log(ctx, snap.ID, snap.Commit, func(l gitstore.LogEntry) bool {
 		task := s.Subject(plan.TaskID(l.Trailers["Wf-Task"]))
 		for i := range items {
 			if items[i].Since.IsZero() && task != nil &&

@@ -29,17 +29,8 @@ const (
 	logFields = 9
 )
 
-// Log yields the events of a plan, newest first, in git's order, until yield returns false.
-func (s *Store) Log(ctx context.Context, id plan.ID, yield func(LogEntry) bool) error {
-	tip, err := s.Tip(ctx, id)
-	if err != nil {
-		return fmt.Errorf("log of %s: %w", id, err)
-	}
-	return s.LogFrom(ctx, id, tip, yield)
-}
-
-// LogFrom is Log from another commit than the newest one.
-func (s *Store) LogFrom(ctx context.Context, id plan.ID, commit plan.OID, yield func(LogEntry) bool) error {
+// Log yields the events of a plan up to a commit, newest first, in git's order, until yield returns false.
+func (s *Store) Log(ctx context.Context, id plan.ID, commit plan.OID, yield func(LogEntry) bool) error {
 	if err := s.eachLogEntry(ctx, []string{string(commit)}, yield); err != nil {
 		return fmt.Errorf("log of %s: %w", id, err)
 	}

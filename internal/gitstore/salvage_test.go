@@ -153,16 +153,15 @@ func TestDamagedSnapshot(t *testing.T) {
 		!strings.Contains(err.Error(), commits[2][:12]+" (step 3)") {
 		t.Errorf("Snapshot: %v", err)
 	}
-	err = s.Damaged(context.Background(), "WFS-d", s.Log(context.Background(), "WFS-d", func(LogEntry) bool {
-		return true
-	}))
+	err = s.Log(context.Background(), "WFS-d", plan.OID(commits[3]), func(LogEntry) bool { return true })
+	err = s.Damaged(context.Background(), "WFS-d", err)
 	if !errors.As(err, &d) {
 		t.Errorf("Log: %v", err)
 	}
 	n := 0
-	err = s.LogFrom(context.Background(), "WFS-d", d.Damage.Sound, func(LogEntry) bool { n++; return true })
+	err = s.Log(context.Background(), "WFS-d", d.Damage.Sound, func(LogEntry) bool { n++; return true })
 	if err != nil || n != 3 {
-		t.Errorf("LogFrom: %d events, %v", n, err)
+		t.Errorf("Log of the sound events: %d events, %v", n, err)
 	}
 	if _, err := s.Snapshot(context.Background(), "WFS-none"); !errors.Is(err, ErrNoPlan) || errors.As(err, &d) {
 		t.Errorf("a plan that does not exist: %v", err)

@@ -150,8 +150,8 @@ func TestNothingThere(t *testing.T) {
 	if _, err := s.Snapshot(ctx, testID); !errors.Is(err, ErrNoPlan) {
 		t.Errorf("snapshot: %v", err)
 	}
-	if err := s.Log(ctx, testID, func(LogEntry) bool { return true }); !errors.Is(err, ErrNoPlan) {
-		t.Errorf("log: %v", err)
+	if _, err := s.Tip(ctx, testID); !errors.Is(err, ErrNoPlan) {
+		t.Errorf("tip: %v", err)
 	}
 	if claims, err := s.Claims(ctx, testID); err != nil || len(claims) != 0 {
 		t.Errorf("claims: %v, %v", claims, err)
@@ -313,8 +313,12 @@ func TestLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	tip, err := s.Tip(context.Background(), testID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var log []LogEntry
-	if err := s.Log(context.Background(), testID, func(e LogEntry) bool {
+	if err := s.Log(context.Background(), testID, tip, func(e LogEntry) bool {
 		log = append(log, e)
 		return true
 	}); err != nil {
@@ -325,7 +329,8 @@ func TestLog(t *testing.T) {
 		t.Errorf("%+v", log)
 	}
 	n := 0
-	if err := s.Log(context.Background(), testID, func(LogEntry) bool { n++; return n < 2 }); err != nil || n != 2 {
+	err = s.Log(context.Background(), testID, tip, func(LogEntry) bool { n++; return n < 2 })
+	if err != nil || n != 2 {
 		t.Errorf("stopped after %d: %v", n, err)
 	}
 	if ok, err := s.IsAncestor(context.Background(), first.Commit, log[0].Commit); !ok || err != nil {

@@ -104,7 +104,7 @@ func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment
 		return known.moments, nil
 	}
 	var newest []moment
-	err := s.Store.Log(ctx, snap.ID, func(e gitstore.LogEntry) bool {
+	err := s.Store.Log(ctx, snap.ID, snap.Commit, func(e gitstore.LogEntry) bool {
 		newest = append(newest, moment{
 			Commit: e.Commit, Author: plain.Line(e.Author.Name), Time: e.Time, Subject: plain.Line(e.Subject),
 			Event: plain.Line(e.Trailers["Wf-Event"]), Task: taskOf(e.Trailers["Wf-Task"]),
