@@ -150,11 +150,8 @@ var singleTrailers = []string{"Wf-Event", "Wf-Task", "Wf-Artifact", "Wf-Review",
 // newStep makes a step of the fields that follow a commit's id.
 func newStep(commit string, f []string) *step {
 	author, committer := plan.Actor{Name: f[1], Email: f[2]}, plan.Actor{Name: f[3]}
-	s := &step{commit: plan.OID(commit), trailers: map[string]string{}, author: author,
+	s := &step{commit: plan.OID(commit), parents: gitstore.OIDs(f[0]), trailers: map[string]string{}, author: author,
 		by: policy.Recorder(author, committer)}
-	for p := range strings.FieldsSeq(f[0]) {
-		s.parents = append(s.parents, plan.OID(p))
-	}
 	for line := range strings.Lines(f[4]) {
 		key, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
 		if !ok {

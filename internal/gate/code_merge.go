@@ -5,8 +5,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/threeway"
 )
@@ -392,10 +392,7 @@ func (g *Gate) mergeBases(ctx context.Context, ours []plan.OID, theirs plan.OID)
 	if err != nil {
 		return nil, ctx.Err()
 	}
-	var bases []plan.OID
-	for oid := range strings.FieldsSeq(out) {
-		bases = append(bases, plan.OID(oid))
-	}
+	bases := gitstore.OIDs(out)
 	slices.Sort(bases)
 	return bases, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gitwf/hooks"
+	"gitwf/internal/each"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/glob"
 	"gitwf/internal/plan"
@@ -122,10 +123,7 @@ func (c *code) exemptOlder(ctx context.Context, all []*coded) error {
 		if err != nil {
 			return err
 		}
-		later := map[plan.OID]bool{}
-		for oid := range strings.FieldsSeq(string(out)) {
-			later[plan.OID(oid)] = true
-		}
+		later := each.Set(gitstore.OIDs(string(out)), func(oid plan.OID) plan.OID { return oid })
 		for _, d := range all {
 			if d.exempt == nil {
 				d.exempt = map[int]bool{}

@@ -5,9 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"gitwf/internal/each"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
@@ -30,10 +30,7 @@ func (g *Gate) Merging(hook string, environ []string) []plan.OID {
 	if err != nil {
 		return nil
 	}
-	for _, oid := range strings.Fields(string(data)) {
-		heads = append(heads, plan.OID(oid))
-	}
-	return heads
+	return gitstore.OIDs(string(data))
 }
 
 // Unfinished is the command that gives up what git is in the middle of; "" if that is nothing.

@@ -64,11 +64,7 @@ func (g *Gate) ofPolicy(ctx context.Context, commit plan.OID) error {
 	if err != nil {
 		return err
 	}
-	tips := slices.Clone(g.policies)
-	for _, tip := range strings.Fields(out) {
-		tips = append(tips, plan.OID(tip))
-	}
-	for _, tip := range tips {
+	for _, tip := range slices.Concat(g.policies, gitstore.OIDs(out)) {
 		if ok, err := g.contains(ctx, tip, commit); err == nil && ok {
 			return nil // a commit that is not here is in no history
 		}

@@ -73,14 +73,12 @@ func readLogEntry(r *bufio.Reader) (e LogEntry, err error) {
 	}
 	e = LogEntry{
 		Commit:   plan.OID(f[0]),
+		Parents:  OIDs(f[1]),
 		Author:   plan.Actor{Name: f[2], Email: f[3]},
 		Time:     parseTime(f[4]),
 		Subject:  f[5],
 		By:       plan.Actor{Name: f[6], Email: f[7]},
 		Trailers: map[string]string{},
-	}
-	for _, p := range strings.Fields(f[1]) {
-		e.Parents = append(e.Parents, plan.OID(p))
 	}
 	for line := range strings.Lines(f[8]) {
 		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok {

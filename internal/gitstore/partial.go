@@ -84,10 +84,7 @@ func (s *Store) Prefetch(ctx context.Context, oids []plan.OID) error {
 	if err != nil {
 		return err
 	}
-	here := map[string]bool{}
-	for _, oid := range strings.Fields(string(out)) {
-		here[oid] = true
-	}
+	here := each.Set(strings.Fields(string(out)), func(oid string) string { return oid })
 	return s.fetchObjects(ctx, slices.DeleteFunc(namesOf(oids), func(oid string) bool { return here[oid] }))
 }
 
@@ -153,6 +150,11 @@ func lines[T ~string](names []T) *strings.Reader {
 	return strings.NewReader(b.String())
 }
 
+// OIDs are the object ids that git printed.
+func OIDs(out string) []plan.OID {
+	return each.Of(strings.Fields(out), func(oid string) plan.OID { return plan.OID(oid) })
+}
+
 // namesOf are object ids as names.
 func namesOf(oids []plan.OID) []string {
 	return each.Of(oids, func(oid plan.OID) string { return string(oid) })
@@ -200,13 +202,7 @@ func (s *Store) Cut(ctx context.Context, revs ...string) ([]plan.OID, error) {
 	if err != nil {
 		return nil, err
 	}
-	var cut []plan.OID
-	for commit := range strings.FieldsSeq(out) {
-		if ends[plan.OID(commit)] {
-			cut = append(cut, plan.OID(commit))
-		}
-	}
-	return cut, nil
+	return each.If(OIDs(out), func(commit plan.OID) bool { return ends[commit] }), nil
 }
 
 // shallowEnds are the commits whose parents a shallow clone lacks.
