@@ -142,7 +142,10 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 			hint := "git rm --cached -- "
 			if c.Replaces { // git rm would delete it in the next commit
 				why += "; this file was there before, and may be removed but not changed"
-				hint = t.unstage()
+				hint = "git restore --staged -- "
+				if t.landed {
+					hint = "git restore --source=HEAD^ --staged -- "
+				}
 			}
 			g.add(r, Finding{Code: "not-a-bundle", Commit: t.commit, Path: c.Path, Message: why,
 				Hint: t.mend(hint + shell.Quote(c.Path))}, c)
@@ -227,14 +230,6 @@ func (t tree) mend(command string) string {
 		return command
 	}
 	return fmt.Sprintf("git rebase -i %.12s^, edit that commit, and there: %s", t.commit, command)
-}
-
-// unstage begins the command that restores a path in the index and leaves the working tree alone.
-func (t tree) unstage() string {
-	if t.landed {
-		return "git restore --source=HEAD^ --staged -- "
-	}
-	return "git restore --staged -- "
 }
 
 // InBundle reports whether a bundle may have this path below a protected directory.

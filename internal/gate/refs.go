@@ -135,16 +135,6 @@ func (g *Gate) Merged(ctx context.Context) (*Report, error) {
 	return r, g.setShared(ctx, r, merged)
 }
 
-// sharedSides reports whether remote-tracking branches have all merged commits.
-func (g *Gate) sharedSides(ctx context.Context, merged []plan.OID) (bool, error) {
-	for _, side := range merged {
-		if ref, err := g.SharedIn(ctx, side); err != nil || ref == "" {
-			return false, err
-		}
-	}
-	return len(merged) > 0, nil
-}
-
 // SharedIn names a remote-tracking branch that has a commit; "" if none has.
 func (g *Gate) SharedIn(ctx context.Context, commit plan.OID) (string, error) {
 	out, err := g.store.Git(ctx, "for-each-ref", "--count=2", "--format=%(refname:lstrip=2)",

@@ -69,9 +69,10 @@ func (g *Gate) indexBundles(ctx context.Context, staged string, parents []string
 	if r.OK() {
 		diffs = diffs[1:]
 	} else {
-		shared, err := g.sharedSides(ctx, merged)
-		if err != nil || !shared {
-			return r, err
+		for _, side := range merged { // remote-tracking branches may have them all
+			if ref, err := g.SharedIn(ctx, side); err != nil || ref == "" {
+				return r, err
+			}
 		}
 		r.Shared, r.Findings = r.Findings, nil
 	}
