@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -112,14 +110,11 @@ func (a *auditor) recoverCommand(d *gitstore.Damage) string {
 		steps = append(steps, "rm "+shell.Word(a.store.CommonDir()+"/"+d.Ref))
 	}
 	switch {
-	case d.Sound == "" && d.Tip != "":
-		steps = append(steps, withoutHooks(deleteCommand(d.Ref, d.Tip)))
-	case d.Sound != "" && d.Tip == "":
-		steps = append(steps, withoutHooks(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s",
-			shell.Word(d.Ref), d.Sound)))
 	case d.Sound != "":
-		steps = append(steps, withoutHooks(fmt.Sprintf("git update-ref --no-deref --create-reflog %s %s %s",
-			shell.Word(d.Ref), d.Sound, d.Tip)))
+		steps = append(steps, withoutHooks(strings.TrimSpace(fmt.Sprintf(
+			"git update-ref --no-deref --create-reflog %s %s %s", shell.Word(d.Ref), d.Sound, d.Tip))))
+	case d.Tip != "":
+		steps = append(steps, withoutHooks(deleteCommand(d.Ref, d.Tip)))
 	}
 	return strings.Join(steps, " && ")
 }
@@ -252,9 +247,7 @@ func withoutHooks(command string) string {
 // History audits the policy's ref as Plan does a plan's, and that its changes are by who may make them.
 func History(ctx context.Context, store *gitstore.Store, o Options) ([]Finding, error) {
 	a := auditor{ctx: ctx, store: store, id: policyID, options: o}
-	held, err := store.Git(ctx, "for-each-ref", "--format=%(refname)", "--", gitstore.PolicyRef)
-	if _, statErr := os.Lstat(filepath.Join(store.CommonDir(), filepath.FromSlash(gitstore.PolicyRef))); err != nil ||
-		held == "" && statErr != nil {
+	if _, exists, err := store.HeldBy(ctx, gitstore.PolicyRef); err != nil || !exists {
 		return nil, err
 	}
 	tip, err := a.newestSound(gitstore.PolicyRef)

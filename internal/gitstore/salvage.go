@@ -53,7 +53,7 @@ func (e *DamagedError) Exit() (int, string) {
 // Salvage finds out how far the history of a ref can be read; nil if nothing is damaged or there is no such ref. If no
 // commit that the ref reaches is whole, it tries the ref's reflog and the plan's remote-tracking refs.
 func (s *Store) Salvage(ctx context.Context, ref string) (*Damage, error) {
-	held, exists, err := s.heldBy(ctx, ref)
+	held, exists, err := s.HeldBy(ctx, ref)
 	if err != nil || !exists {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func (s *Store) damaged(ctx context.Context, id plan.ID, ref string, err error) 
 	return &DamagedError{ID: id, Damage: d, Err: err}
 }
 
-// heldBy returns what a ref holds, even if no such object exists. A ref that holds no object id at all still exists.
-func (s *Store) heldBy(ctx context.Context, ref string) (oid plan.OID, exists bool, err error) {
+// HeldBy returns what a ref holds, even if no such object exists. A ref that holds no object id at all still exists.
+func (s *Store) HeldBy(ctx context.Context, ref string) (oid plan.OID, exists bool, err error) {
 	refs, err := s.Refs(ctx, ref)
 	if oid, ok := refs[ref]; ok || err != nil {
 		return oid, ok, err
