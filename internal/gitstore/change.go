@@ -303,8 +303,5 @@ func (s *Store) TreeOf(ctx context.Context, commit plan.OID) (plan.OID, error) {
 		return "", fmt.Errorf("%q is no object id", commit)
 	}
 	o, err := s.objects.one(ctx, string(commit)+"^{tree}")
-	if err != nil {
-		return "", err
-	}
-	return o.OID, nil
+	return o.OID, err
 }
