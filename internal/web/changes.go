@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"gitwf/internal/each"
 	"gitwf/internal/export"
@@ -28,7 +27,7 @@ func (s *Server) changed(r *http.Request, from, to plan.OID, whole, pages bool) 
 				err = s.wholeSides(r, &c, from, to)
 			}
 			if err == nil && !c.Binary() {
-				err = s.changedLines(r, &c, whole)
+				err = s.changedLines(r, &c, from, to, whole)
 			}
 			if err != nil {
 				return nil, err
@@ -58,11 +57,10 @@ func (c change) Kind() string {
 }
 
 // changedLines fills in the lines of a text.
-func (s *Server) changedLines(r *http.Request, c *change, whole bool) error {
+func (s *Server) changedLines(r *http.Request, c *change, from, to plan.OID, whole bool) (err error) {
 	if c.OldOID == c.OID {
 		return nil // its name or its mode alone
 	}
-	var text []byte
 	for _, side := range []struct {
 		oid plan.OID
 		not byte
@@ -70,37 +68,13 @@ func (s *Server) changedLines(r *http.Request, c *change, whole bool) error {
 		if c.How == side.not {
 			continue
 		}
-		data, all, err := s.Store.BlobHead(r.Context(), side.oid, largestCompared)
-		if err != nil || !all {
+		if _, all, err := s.Store.BlobHead(r.Context(), side.oid, largestCompared); err != nil || !all {
 			c.Large = err == nil
 			return err
 		}
-		text = data
 	}
-	var err error
-	switch c.How {
-	case 'A':
-		c.Lines = oneSide("@@ -0,0 +1 @@\n", '+', text)
-	case 'D':
-		c.Lines = oneSide("@@ -1 +0,0 @@\n", '-', text)
-	default:
-		c.Lines, c.Large, err = s.lines(r.Context(), c.OldOID, c.OID, whole)
-	}
-	if len(c.Lines) > mostRows {
-		c.Lines, c.Large = c.Lines[:mostRows], true
-	}
+	c.Lines, c.Large, err = s.lines(r.Context(), c, from, to, whole)
 	return err
-}
-
-// oneSide makes rows of a file that is new or gone.
-func oneSide(hunk string, sign byte, text []byte) []pair {
-	var b strings.Builder
-	b.WriteString(hunk)
-	for line := range strings.Lines(string(text)) {
-		b.WriteByte(sign)
-		b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
-	}
-	return sideBySide(b.String())
 }
 
 // wholeSides fills in what to show of a file on either side.

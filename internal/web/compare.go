@@ -96,16 +96,16 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, http.StatusOK, "compare", p)
 }
 
-// lines asks git how two texts differ, regardless of the user's configuration.
-func (s *Server) lines(ctx context.Context, a, b plan.OID, whole bool) (rows []pair, large bool, err error) {
+// lines asks git how a file differs in two trees, regardless of the user's configuration.
+func (s *Server) lines(ctx context.Context, c *change, from, to plan.OID, whole bool) (rows []pair, large bool,
+	err error) {
 	around := "--unified=4"
 	if whole {
 		around = "--unified=1000000"
 	}
 	out, err := s.Store.GitIn(ctx, gitstore.Invocation{Args: []string{
-		"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--inter-hunk-context=0", "--text",
-		around,
-		string(a), string(b), "--",
+		"diff-tree", "-r", "-p", "-M", "--no-ext-diff", "--no-textconv", "--text", around, string(from), string(to),
+		"--", ":(top,literal)" + c.OldPath, ":(top,literal)" + c.Path,
 	}})
 	if err != nil {
 		return nil, false, err
