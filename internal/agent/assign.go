@@ -10,7 +10,6 @@ import (
 	"gitwf/internal/each"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"gitwf/internal/workflow"
 )
 
 // AssignFile is the name of the table's file among the templates.
@@ -94,7 +93,7 @@ func (a Assignment) Of(t *plan.Task, there func(name string) bool) string {
 func wordAt(title string, words []string) int {
 	at := -1
 	for _, w := range words {
-		if i := workflow.WordAt(title, w); i >= 0 && (at < 0 || i < at) {
+		if i := plain.WordAt(title, w); i >= 0 && (at < 0 || i < at) {
 			at = i
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -128,11 +130,31 @@ func (w Weights) length(sum *tally, description string) {
 	sum.why = append(sum.why, fmt.Sprintf("description of %.0f words = %s", words, number(days)))
 }
 
+// countWords counts words; a character of a script without spaces is half a word.
+func countWords(text string) float64 {
+	n, inside := 0.0, false
+	for _, r := range text {
+		switch {
+		case plain.Ideograph(r):
+			n, inside = n+0.5, false
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			if !inside {
+				n++
+			}
+			inside = true
+		default:
+			inside = false
+		}
+	}
+	return n
+}
+
 func (w Weights) verbs(sum *tally, text string) {
 	best, word := Verbs{}, ""
 	for _, v := range w.Verbs {
-		if found := v.firstWordIn(text); found != "" && v.Factor > best.Factor {
-			best, word = v, found
+		i := slices.IndexFunc(v.Words, func(word string) bool { return plain.WordAt(text, word) >= 0 })
+		if i >= 0 && v.Factor > best.Factor {
+			best, word = v, v.Words[i]
 		}
 	}
 	if word == "" || best.Factor == 1 {

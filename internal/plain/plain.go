@@ -164,3 +164,27 @@ func whole(s string, i int) int {
 	}
 	return i
 }
+
+// Ideograph reports whether a rune belongs to a script without spaces between words: Chinese, Japanese or Korean.
+func Ideograph(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+// WordAt is the position of a word in a text, -1 if it is not there. A word of ideographs matches anywhere, others at
+// the beginning of a word ("review" is in "reviewing").
+func WordAt(text, word string) int {
+	text, word = strings.ToLower(text), strings.ToLower(strings.TrimSpace(word))
+	initial, _ := utf8.DecodeRuneInString(word)
+	for from := 0; word != ""; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			break
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:from+i])
+		if Ideograph(initial) || Ideograph(before) || !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+			return from + i
+		}
+		from += i + len(word)
+	}
+	return -1
+}

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"gitwf/internal/document"
 	"gitwf/internal/each"
@@ -165,26 +163,6 @@ func (w *Workflow) Suggest(sentence string, facts map[string]bool) (sum int, val
 		}
 	}
 	return sum, values
-}
-
-// WordAt is the position of a word in a text, -1 if it is not there. A Chinese, Japanese or Korean word
-// matches anywhere, others at the beginning of a word ("review" is in "reviewing").
-func WordAt(text, word string) int {
-	text, word = strings.ToLower(text), strings.ToLower(strings.TrimSpace(word))
-	initial, _ := utf8.DecodeRuneInString(word)
-	anywhere := unicode.In(initial, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-	for from := 0; word != ""; {
-		i := strings.Index(text[from:], word)
-		if i < 0 {
-			break
-		}
-		before, _ := utf8.DecodeLastRuneInString(text[:from+i])
-		if anywhere || !unicode.IsLetter(before) && !unicode.IsDigit(before) {
-			return from + i
-		}
-		from += i + len(word)
-	}
-	return -1
 }
 
 // Parse reads a value that a user gave as text; a list's items have commas between them. Its error says what would do.

@@ -31,13 +31,13 @@ func Guides(data []byte) (all map[string]Guide) {
 	return all
 }
 
-// hasWord reports whether a sentence in lower case has a word, as WordAt says. It begins with ^word; word$ is no part
+// hasWord reports whether a sentence in lower case has a word, as plain.WordAt says. It begins with ^word; word$ is no part
 // of a longer one.
 func hasWord(sentence, word string) bool {
 	word, begins := strings.CutPrefix(word, "^")
 	word, whole := strings.CutSuffix(word, "$")
 	for from := 0; ; {
-		at := WordAt(sentence[from:], word)
+		at := plain.WordAt(sentence[from:], word)
 		if at < 0 || begins && from+at > 0 {
 			return false
 		}
