@@ -127,7 +127,7 @@ func (b *builder) fillDefaults(t *plan.Task, n *document.Node) {
 		completeChange(t)
 	}
 	for i := range t.AcceptanceCriteria {
-		completeCriterion(&t.AcceptanceCriteria[i])
+		CompleteCriterion(&t.AcceptanceCriteria[i])
 	}
 }
 
@@ -149,7 +149,8 @@ func completeSpec(s *plan.DeliverableSpec, saysSingle bool) {
 	}
 }
 
-func completeCriterion(c *plan.Criterion) {
+// CompleteCriterion fills in what may be left out of a criterion.
+func CompleteCriterion(c *plan.Criterion) {
 	if c.Severity == "" {
 		c.Severity = plan.Must
 	}

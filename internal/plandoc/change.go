@@ -3,11 +3,11 @@ package plandoc
 import (
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/glob"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -168,14 +168,14 @@ func OverlappingChanges(p *plan.Plan) plan.Findings {
 	const most = 10 // pairs are named
 	s := plan.Derive(p, plan.Records{}, nil, time.Time{})
 	var fs plan.Findings
-	o := order{s, map[plan.TaskID]*big.Int{}}
+	behind := Behind(len(p.Tasks), func(i int) []int { return each.Of(s.Inputs(p.Tasks[i].TaskID), s.Place) })
 	for i, t := range p.Tasks {
 		if t.NodeType != plan.Action || !t.Changes() {
 			continue
 		}
-		for _, earlier := range p.Tasks[:i] {
+		for j, earlier := range p.Tasks[:i] {
 			if earlier.NodeType != plan.Action || !earlier.Changes() || !SameFocus(t, earlier) ||
-				o.buildsOn(t.TaskID, earlier.TaskID) || o.buildsOn(earlier.TaskID, t.TaskID) {
+				behind[i].Bit(j) == 1 || behind[j].Bit(i) == 1 {
 				continue
 			}
 			fs = append(fs, plan.Finding{
@@ -191,28 +191,4 @@ func OverlappingChanges(p *plan.Plan) plan.Findings {
 		}
 	}
 	return fs
-}
-
-// order knows which task builds on which, directly or not.
-type order struct {
-	state *plan.State
-	known map[plan.TaskID]*big.Int // a bit for each task of the plan
-}
-
-func (o order) buildsOn(task, on plan.TaskID) bool {
-	return o.basesOf(task).Bit(o.state.Place(on)) == 1
-}
-
-// basesOf is the set of what a task builds on.
-func (o order) basesOf(task plan.TaskID) *big.Int {
-	if set := o.known[task]; set != nil {
-		return set
-	}
-	set := new(big.Int)
-	o.known[task] = set
-	for _, in := range o.state.Inputs(task) {
-		set.SetBit(set, o.state.Place(in), 1)
-		set.Or(set, o.basesOf(in))
-	}
-	return set
 }

@@ -2,9 +2,11 @@ package plandoc
 
 import (
 	"fmt"
-	"gitwf/internal/plan"
+	"math/big"
 	"slices"
 	"strings"
+
+	"gitwf/internal/plan"
 )
 
 // checkTree checks the DECOMPOSE edges: parents exist and are GOALs, there is no loop, every GOAL has work below it,
@@ -198,6 +200,25 @@ func Loops(n int, next func(int) []int) (loops [][]int) {
 		}
 	}
 	return loops
+}
+
+// Behind gives, of each of n points of a graph, the set of those that a walk from it comes to. A circle ends the walk.
+func Behind(n int, next func(int) []int) []*big.Int {
+	sets := make([]*big.Int, n)
+	var walk func(i int) *big.Int
+	walk = func(i int) *big.Int {
+		if sets[i] == nil {
+			sets[i] = new(big.Int)
+			for _, j := range next(i) {
+				sets[i].Or(sets[i].SetBit(sets[i], j, 1), walk(j))
+			}
+		}
+		return sets[i]
+	}
+	for i := range n {
+		walk(i)
+	}
+	return sets
 }
 
 // reportCycle reports tasks that wait for themselves, beginning with an ACTION: only ACTIONs say what they depend on.

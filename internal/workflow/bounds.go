@@ -1,10 +1,11 @@
 package workflow
 
 import (
-	"math/bits"
+	"math/big"
 	"slices"
 
 	"gitwf/internal/plan"
+	"gitwf/internal/plandoc"
 )
 
 // Bounds say how much can come of a workflow between two acts of persons. Not counted are workers that were killed and
@@ -52,24 +53,7 @@ type graph struct {
 	tasks []*plan.Task
 	check []*plan.Task
 	leafs map[plan.TaskID][]int // of an ACTION or a GOAL
-	above []set                 // of each task, all that it depends on
-	state []int8                // of the walk: 0 not begun, 1 on the way, 2 done
-}
-
-type set []uint64
-
-func (s set) add(o set) {
-	for i := range o {
-		s[i] |= o[i]
-	}
-}
-
-func (s set) each(visit func(int)) {
-	for i, word := range s {
-		for ; word != 0; word &= word - 1 {
-			visit(i*64 + bits.TrailingZeros64(word))
-		}
-	}
+	above []*big.Int            // of each task, all that it is made from
 }
 
 func newGraph(p *plan.Plan) *graph {
@@ -91,32 +75,15 @@ func newGraph(p *plan.Plan) *graph {
 			g.leafs[at.TaskID] = append(g.leafs[at.TaskID], k)
 		}
 	}
-	g.above, g.state = make([]set, len(g.tasks)), make([]int8, len(g.tasks))
-	for k := range g.tasks {
-		g.walk(k)
-	}
-	return g
-}
-
-// walk finds all that a task is made from. A circle, which no plan has, ends it.
-func (g *graph) walk(k int) set {
-	if g.state[k] == 0 {
-		g.state[k] = 1
-		g.above[k] = make(set, (len(g.tasks)+63)/64)
+	g.above = plandoc.Behind(len(g.tasks), func(k int) (all []int) {
 		for _, d := range g.tasks[k].DependsOn {
-			if slices.Contains(g.tasks[k].OrderOnly, d) {
-				continue // nothing becomes stale by it
-			}
-			for _, j := range g.leafs[d] {
-				if j != k {
-					g.above[k][j/64] |= 1 << (j % 64)
-					g.above[k].add(g.walk(j))
-				}
+			if !slices.Contains(g.tasks[k].OrderOnly, d) { // nothing becomes stale by it
+				all = append(all, g.leafs[d]...)
 			}
 		}
-		g.state[k] = 2
-	}
-	return g.above[k]
+		return all
+	})
+	return g
 }
 
 // BoundsOf computes the bounds of a plan. asks says which tasks agents are still to make, and to review; if it is nil,
@@ -139,11 +106,14 @@ func BoundsOf(p *plan.Plan, asks func(*plan.Task) (makes, judges bool)) Bounds {
 	}
 	for k, t := range g.tasks {
 		versions, tries, usual := rounds(k), attempts, 1
-		g.above[k].each(func(j int) {
+		for j := range g.tasks {
+			if g.above[k].Bit(j) == 0 {
+				continue
+			}
 			if versions += rounds(j) - 1; g.check[j] != nil && g.check[j].Drops() {
 				versions++ // it is made again without what was dropped
 			}
-		})
+		}
 		switch {
 		case t.Decides != nil:
 			for _, o := range g.tasks {

@@ -331,17 +331,16 @@ func (l *linter) together(x *expander, p *plan.Plan) {
 		return all
 	}
 	for k, t := range g.tasks {
-		mine := judged(k)
-		if i := x.ids[t.TaskID]; len(mine) > 0 && i != nil {
-			g.above[k].each(func(j int) {
-				if slices.ContainsFunc(judged(j), func(leaf int) bool { return slices.Contains(mine, leaf) }) {
-					l.node(i.node, "cycle", "needs", "waits for another judge of the same tasks, and both take "+
-						"effect together",
-						"no need of "+i.node.id+" that leads to it",
-						fmt.Sprintf("%s -> %s -> %s", t.TaskID, g.tasks[j].TaskID, t.TaskID),
-						"needs: only what both judge")
-				}
-			})
+		i, mine := x.ids[t.TaskID], judged(k)
+		for j := range g.tasks {
+			if i != nil && g.above[k].Bit(j) == 1 &&
+				slices.ContainsFunc(judged(j), func(leaf int) bool { return slices.Contains(mine, leaf) }) {
+				l.node(i.node, "cycle", "needs", "waits for another judge of the same tasks, and both take "+
+					"effect together",
+					"no need of "+i.node.id+" that leads to it",
+					fmt.Sprintf("%s -> %s -> %s", t.TaskID, g.tasks[j].TaskID, t.TaskID),
+					"needs: only what both judge")
+			}
 		}
 	}
 }
@@ -352,9 +351,7 @@ func (l *linter) circles(x *expander, p *plan.Plan) {
 	for _, r := range x.reads {
 		made := g.leafs[r.goal.id]
 		for _, source := range g.leafs[r.source] {
-			waits := slices.Contains(made, source)
-			g.above[source].each(func(k int) { waits = waits || slices.Contains(made, k) })
-			if waits {
+			if slices.ContainsFunc(made, func(k int) bool { return k == source || g.above[source].Bit(k) == 1 }) {
 				l.node(r.node, "cycle", r.node.loopField()+".of", "reads a task that waits for what is made of it",
 					"no need of "+string(r.source)+" that leads to "+string(r.goal.id),
 					fmt.Sprintf("%s -> %s -> %s", r.goal.id, r.source, r.goal.id),

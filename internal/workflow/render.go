@@ -483,13 +483,7 @@ func (x *expander) criteria(i *inst, t *plan.Task, d *taskDoc) {
 	for k := range t.AcceptanceCriteria {
 		c := &t.AcceptanceCriteria[k]
 		c.Covers = x.covering(c.Covers)
-		c.Severity = cmp.Or(c.Severity, plan.Must)
-		if c.CheckMethod == "" {
-			c.CheckMethod = plan.ManualReview
-			if c.Run != "" {
-				c.CheckMethod = plan.StaticCheck
-			}
-		}
+		plandoc.CompleteCriterion(c)
 	}
 	add := func(id, method, statement string) *plan.Criterion {
 		free := id
