@@ -147,9 +147,8 @@ func (a *assembler) title(s, otherwise string) string {
 
 // visible is text without the characters that a title may not have.
 func visible(s string) string {
-	const nonJoiner, joiner = '\u200c', '\u200d'
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != nonJoiner && r != joiner {
+		if plain.Hostile(r) {
 			return -1
 		}
 		return r

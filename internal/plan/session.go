@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -110,19 +111,11 @@ func (s *State) Phase() phase {
 
 // CompletedPhases are those that the plan has behind it, in order. The last one ends with the root.
 func (s *State) CompletedPhases() []phase {
-	done := []phase{}
-	now := s.Phase()
-	if now == phasePlan {
-		return done
+	all, now := []phase{phasePlan, phaseImplement, phaseReview}, s.Phase()
+	if now == phaseReview && (s.Root().Status == StatusDone || s.SessionStatus() == SessionCompleted) {
+		return all
 	}
-	done = append(done, phasePlan)
-	if now == phaseReview {
-		done = append(done, phaseImplement)
-		if s.Root().Status == StatusDone || s.SessionStatus() == SessionCompleted {
-			done = append(done, phaseReview)
-		}
-	}
-	return done
+	return all[:slices.Index(all, now)]
 }
 
 // openWork is a task that keeps a plan from being completed.
