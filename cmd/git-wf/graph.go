@@ -1,11 +1,7 @@
 package main
 
 import (
-	"os"
-	"strconv"
-
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"gitwf/internal/gitstore"
 	"gitwf/internal/graph"
@@ -46,21 +42,7 @@ func (e *env) writeGraph(c *cli.Context, g graph.Graph) error {
 
 // drawTree prints the graph as a tree of text.
 func (e *env) drawTree(g graph.Graph) error {
-	return graph.ASCII(e.stdout, g, e.columns(), func(class graph.Class, text string) string {
+	return graph.ASCII(e.stdout, g, func(class graph.Class, text string) string {
 		return e.paint(class.Colour(), text)
 	})
-}
-
-// columns is the width of the terminal, or what COLUMNS says; zero if nobody knows.
-func (e *env) columns() int {
-	if f, ok := e.stdout.(*os.File); ok {
-		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-			return n
-		}
-	}
-	n, err := strconv.Atoi(e.getenv("COLUMNS"))
-	if err != nil || n < 20 {
-		return 0
-	}
-	return n
 }

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // formats are the ways to draw, as the command calls them.
 func formats() map[string]func(w io.Writer, g graph.Graph) error {
 	return map[string]func(w io.Writer, g graph.Graph) error{
-		"txt":     func(w io.Writer, g graph.Graph) error { return graph.ASCII(w, g, 64, nil) },
+		"txt":     func(w io.Writer, g graph.Graph) error { return graph.ASCII(w, g, nil) },
 		"mermaid": graph.Mermaid,
 		"svg":     func(w io.Writer, g graph.Graph) error { return graph.SVG(context.Background(), w, g) },
 	}
@@ -181,32 +181,11 @@ func TestCriticalPath(t *testing.T) {
 	}
 }
 
-// A terminal's columns, not its characters, decide what fits.
-func TestASCIIKeepsItsWidth(t *testing.T) {
+// What a node needs stands behind it, with its status.
+func TestASCIIPaintsMarks(t *testing.T) {
 	g := graph.FromState(state(t), graph.Options{Checks: true, CriticalPath: asPlanned})
-	wide := func(s string) int {
-		n := 0
-		for _, r := range s {
-			n++
-			if r > 0x2e80 {
-				n++
-			}
-		}
-		return n
-	}
-	for _, width := range []int{60, 72, 100} {
-		var out strings.Builder
-		if err := graph.ASCII(&out, g, width, nil); err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(out.String()) {
-			if n := wide(strings.TrimSuffix(line, "\n")); n > width {
-				t.Errorf("%d columns, want at most %d: %s", n, width, line)
-			}
-		}
-	}
 	var out strings.Builder
-	if err := graph.ASCII(&out, g, 0, func(c graph.Class, s string) string {
+	if err := graph.ASCII(&out, g, func(c graph.Class, s string) string {
 		return "<" + string(c) + s + ">"
 	}); err != nil {
 		t.Fatal(err)

@@ -9,24 +9,22 @@ import (
 
 	"gitwf/internal/each"
 	"gitwf/internal/plan"
-	"gitwf/internal/terminal"
 )
 
 // ASCII draws the graph as an indented tree, in ASCII except for titles and ids. The indent is DECOMPOSE, "<-" is
-// DEPENDS_ON, and a CHECK is below what it reviews. No line is wider than width columns, as far as its ids allow; zero
-// means no limit. paint, if not nil, colours the mark of a status.
-func ASCII(w io.Writer, g Graph, width int, paint func(Class, string) string) error {
+// DEPENDS_ON, and a CHECK is below what it reviews. paint, if not nil, colours the mark of a status.
+func ASCII(w io.Writer, g Graph, paint func(Class, string) string) error {
 	if paint == nil {
 		paint = func(_ Class, s string) string { return s }
 	}
 	out := bufio.NewWriter(w)
-	p := asciiPrinter{w: out, t: newTree(g), needs: map[plan.TaskID][]plan.TaskID{}, width: width, paint: paint}
+	p := asciiPrinter{w: out, t: newTree(g), needs: map[plan.TaskID][]plan.TaskID{}, paint: paint}
 	for _, e := range g.Edges {
 		if e.Kind == DependsOn {
 			p.needs[e.From] = append(p.needs[e.From], e.To)
 		}
 	}
-	fmt.Fprintf(out, "%s\n\n", p.fit(clean(string(g.PlanID))+"  "+clean(g.Title), 0))
+	fmt.Fprintf(out, "%s  %s\n\n", clean(string(g.PlanID)), clean(g.Title))
 	for _, id := range p.t.roots {
 		p.node(id, "", "")
 	}
@@ -39,16 +37,7 @@ type asciiPrinter struct {
 	w     io.Writer
 	t     *tree
 	needs map[plan.TaskID][]plan.TaskID
-	width int
 	paint func(Class, string) string
-}
-
-// fit cuts a text to the room that is left in a line.
-func (p asciiPrinter) fit(s string, used int) string {
-	if p.width <= 0 {
-		return s
-	}
-	return terminal.Clip(s, max(p.width-used, 8), "..")
 }
 
 func (p asciiPrinter) node(id plan.TaskID, lead, under string) {
@@ -57,53 +46,21 @@ func (p asciiPrinter) node(id plan.TaskID, lead, under string) {
 	if n.Critical {
 		name = "*" + name
 	}
-	mark := "[" + lookOf(n.Class).letter + "]"
-	tail := "  " + n.Status.String()
-	used := terminal.Cells(lead+mark+name+tail) + 3
-	title = p.fit(title, used)
-	below := append(append([]plan.TaskID{}, p.t.checks[id]...), p.t.children[id]...)
-	fmt.Fprintf(p.w, "%s%s %s  %s%s", lead, p.paint(n.Class, mark), name, title, tail)
-	bar := "   "
-	if len(below) > 0 {
-		bar = "|  "
+	mark := p.paint(n.Class, "["+lookOf(n.Class).letter+"]")
+	fmt.Fprintf(p.w, "%s%s %s  %s  %s", lead, mark, name, title, n.Status)
+	if needs := p.needs[id]; len(needs) > 0 {
+		fmt.Fprintf(p.w, "  <- %s", strings.Join(each.Of(needs, func(dep plan.TaskID) string {
+			return clean(string(dep)) + " [" + lookOf(p.t.nodes[dep].Class).letter + "]"
+		}), ", "))
 	}
-	p.needed(id, used+terminal.Cells(title), under+bar+"   ")
+	fmt.Fprintln(p.w)
+	below := append(append([]plan.TaskID{}, p.t.checks[id]...), p.t.children[id]...)
 	for i, c := range below {
 		if i == len(below)-1 {
 			p.node(c, under+"`- ", under+"   ")
 		} else {
 			p.node(c, under+"|- ", under+"|  ")
 		}
-	}
-}
-
-// needed prints after a task what it needs, with the status of that; on separate lines, after lead, if the line has no
-// room.
-func (p asciiPrinter) needed(id plan.TaskID, used int, lead string) {
-	var ids []string
-	all := 4
-	for _, dep := range p.needs[id] {
-		ids = append(ids, clean(string(dep))+" ["+lookOf(p.t.nodes[dep].Class).letter+"]")
-		all += terminal.Cells(ids[len(ids)-1]) + 2
-	}
-	if len(ids) > 0 && (p.width <= 0 || used+all <= p.width) {
-		fmt.Fprintf(p.w, "  <- %s\n", strings.Join(ids, ", "))
-		return
-	}
-	fmt.Fprintln(p.w)
-	line := ""
-	for _, id := range ids {
-		if line != "" && terminal.Cells(lead+line+id)+5 > p.width {
-			fmt.Fprintf(p.w, "%s<- %s\n", lead, line)
-			line = ""
-		}
-		if line != "" {
-			line += ", "
-		}
-		line += id
-	}
-	if line != "" {
-		fmt.Fprintf(p.w, "%s<- %s\n", lead, line)
 	}
 }
 
@@ -128,19 +85,7 @@ func (p asciiPrinter) legend(g Graph) {
 	if len(g.CriticalPath) > 0 {
 		parts = append(parts, "* on the critical path")
 	}
-	line := ""
-	fmt.Fprintln(p.w)
-	for _, part := range parts {
-		if line != "" && p.width > 0 && terminal.Cells(line)+2+terminal.Cells(part) > p.width {
-			fmt.Fprintln(p.w, line)
-			line = ""
-		}
-		if line != "" {
-			line += "  "
-		}
-		line += part
-	}
-	fmt.Fprintln(p.w, line)
+	fmt.Fprintf(p.w, "\n%s\n", strings.Join(parts, "  "))
 }
 
 // Mermaid writes the graph as a Mermaid flowchart. Nodes are called n1, n2, ..., because a task's id is not a Mermaid
