@@ -3,8 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -23,27 +21,6 @@ func drawn(ctx context.Context, g graph.Graph) (svg, style []byte, err error) {
 	head, rest, _ := bytes.Cut(out.Bytes(), []byte("<style>"))
 	style, rest, _ = bytes.Cut(rest, []byte("</style>"))
 	return slices.Concat(head, rest), style, nil
-}
-
-// draw returns the drawing of a plan. The plan alone determines where the boxes are, so an event needs no new one: the
-// page's script gives each box its current status.
-func (s *Server) draw(ctx context.Context, g graph.Graph) ([]byte, error) {
-	for i := range g.Nodes { // one drawing serves every state of the plan
-		g.Nodes[i].Status, g.Nodes[i].Class, g.Nodes[i].Critical = plan.StatusPending, graph.Pending, false
-	}
-	text, err := json.Marshal(g)
-	if err != nil {
-		return nil, err
-	}
-	key := sha256.Sum256(text)
-	if svg, ok := s.pictures.find(key); ok {
-		return svg, nil
-	}
-	svg, _, err := drawn(ctx, g)
-	if err == nil {
-		s.pictures.keep(key, svg)
-	}
-	return svg, err
 }
 
 // folded is the graph with each of the named goals as one box, without its parts. The box takes over the edges of its
@@ -97,7 +74,7 @@ func (s *Server) picture(w http.ResponseWriter, r *http.Request) error {
 	for name := range strings.SplitSeq(q.Get("fold"), ",") {
 		goals[plan.TaskID(name)] = true
 	}
-	svg, err := s.draw(r.Context(), folded(g, goals))
+	svg, _, err := drawn(r.Context(), folded(g, goals))
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", state.Plan.PlanID, err)
 	}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,25 +61,14 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-func TestPictureIsDrawnOnceForAllStates(t *testing.T) {
+func TestPicture(t *testing.T) {
 	s := newSite(t, nil)
-	first := s.page(sitePath + "/picture")
 	s.Approved("PAGE-1", "index.html", "x")
-	if again := s.page(sitePath + "/picture"); again != first || len(s.server.pictures.order) != 1 {
-		t.Errorf("%d pictures are kept", len(s.server.pictures.order))
-	}
-	mustHave(t, first, `data-task="PAGE-1"`, `class="legend"`)
-	mustNotHave(t, first, "<style", "CHECK-PAGE-1", "style=")
+	picture := s.page(sitePath + "/picture")
+	mustHave(t, picture, `class="action done" data-task="PAGE-1"`, `class="legend"`)
+	mustNotHave(t, picture, "<style", "CHECK-PAGE-1", "style=")
 	mustHave(t, s.page(sitePath+"/picture?checks=1"), "CHECK-PAGE-1")
 	mustNotHave(t, s.page(sitePath+"/picture?fold=G-1"), `data-task="PAGE-1"`)
-	for i := range 3 * s.server.pictures.most {
-		if _, err := s.server.draw(context.Background(), graph.Graph{Title: fmt.Sprint(i)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := len(s.server.pictures.by); n != s.server.pictures.most {
-		t.Errorf("%d pictures are kept", n)
-	}
 	mustHave(t, s.page("/static/graph.css"), ".wf .done .box", "prefers-color-scheme:dark")
 }
 

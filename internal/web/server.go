@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"errors"
@@ -73,7 +72,6 @@ type Server struct {
 	listening atomic.Int32  // pages
 	over      chan struct{} // closed when the server ends
 	end       func()
-	pictures  recent[[sha256.Size]byte, []byte]
 	logs      recent[plan.ID, history]
 	outcomes  recent[string, Outcome] // of commands, until the following page shows them
 	trees     recent[string, shelf]   // the keys of deliverables' addresses that were given out
@@ -95,7 +93,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.over = make(chan struct{})
 	s.end = sync.OnceFunc(func() { close(s.over) })
-	s.pictures.most, s.logs.most, s.outcomes.most, s.trees.most = 12, 50, 50, 500
+	s.logs.most, s.outcomes.most, s.trees.most = 50, 50, 500
 	s.mux = s.routes()
 	return s, nil
 }
