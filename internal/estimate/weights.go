@@ -16,39 +16,27 @@ const File = "estimate.yaml"
 
 // Weights says how many person-days each part of a task stands for; ParseWeights reads the table.
 type Weights struct {
-	Base        float64            `yaml:"base"` // for any task
-	Files       FileWeights        `yaml:"files"`
-	Criteria    CriterionWeights   `yaml:"criteria"`
-	Inputs      InputWeights       `yaml:"inputs"`
-	Covers      float64            `yaml:"covers"` // for each root criterion that the task names
-	Description DescriptionWeights `yaml:"description"`
-	Verbs       []Verbs            `yaml:"verbs"`
-}
-
-// FileWeights weights what a task makes.
-type FileWeights struct {
-	Each    float64 `yaml:"each"`    // for each file of the spec
-	Pattern float64 `yaml:"pattern"` // for each glob pattern of the spec
-}
-
-// CriterionWeights weights a criterion by its severity and by who judges it.
-type CriterionWeights struct {
-	MustRun      float64 `yaml:"must_run"`
-	MustManual   float64 `yaml:"must_manual"`
-	ShouldRun    float64 `yaml:"should_run"`
-	ShouldManual float64 `yaml:"should_manual"`
-}
-
-// InputWeights weights what a task starts from.
-type InputWeights struct {
-	DependsOn float64 `yaml:"depends_on"`
-	Requires  float64 `yaml:"requires"`
-}
-
-// DescriptionWeights weights the length of a description, up to Most.
-type DescriptionWeights struct {
-	Per100Words float64 `yaml:"per_100_words"`
-	Most        float64 `yaml:"most"`
+	Base  float64 `yaml:"base"` // for any task
+	Files struct {
+		Each    float64 `yaml:"each"`    // for each file of the spec
+		Pattern float64 `yaml:"pattern"` // for each glob pattern of the spec
+	} `yaml:"files"`
+	Criteria struct { // by its severity and by who judges it
+		MustRun      float64 `yaml:"must_run"`
+		MustManual   float64 `yaml:"must_manual"`
+		ShouldRun    float64 `yaml:"should_run"`
+		ShouldManual float64 `yaml:"should_manual"`
+	} `yaml:"criteria"`
+	Inputs struct { // what the task starts from
+		DependsOn float64 `yaml:"depends_on"`
+		Requires  float64 `yaml:"requires"`
+	} `yaml:"inputs"`
+	Covers      float64 `yaml:"covers"` // for each root criterion that the task names
+	Description struct {
+		Per100Words float64 `yaml:"per_100_words"`
+		Most        float64 `yaml:"most"`
+	} `yaml:"description"`
+	Verbs []Verbs `yaml:"verbs"`
 }
 
 // Verbs is a kind of work: the words that identify it, and the factor for the sum of everything else.
