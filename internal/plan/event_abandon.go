@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/fault"
 	"gitwf/internal/plain"
 )
@@ -221,23 +222,12 @@ func (s *State) neededFor(t *TaskState, goes []TaskID, drops bool) []string {
 
 // uncovered lists the root criteria that are covered now, and would not be by the tasks that stay.
 func (s *State) uncovered(stays func(TaskID) bool) []string {
-	now, then := map[string]bool{}, map[string]bool{}
-	for _, t := range s.order {
-		if t.NodeType != Action || t.Planning() || t.Status == StatusAbandoned {
-			continue
-		}
-		ids := slices.Clone(t.Covers)
-		for _, c := range t.AcceptanceCriteria {
-			ids = append(ids, c.Covers...)
-		}
-		for _, id := range ids {
-			now[id] = true
-			then[id] = then[id] || stays(t.TaskID)
-		}
-	}
 	var needs []string
 	for _, c := range s.Root().RootAcceptanceCriteria {
-		if now[c.ID] && !then[c.ID] {
+		covering := each.If(s.order, func(t *TaskState) bool {
+			return t.NodeType == Action && !t.Planning() && t.Status != StatusAbandoned && t.CoversRoot(c.ID)
+		})
+		if len(covering) > 0 && !slices.ContainsFunc(covering, func(t *TaskState) bool { return stays(t.TaskID) }) {
 			needs = append(needs, fmt.Sprintf("the root criterion %s would be covered by nothing: %s", c.ID,
 				plain.Line(c.Statement)))
 		}

@@ -379,7 +379,6 @@ func (p *Plan) checkOf(action TaskID) *Task {
 func (p *Plan) Below(goal TaskID) *Plan {
 	part := &Plan{SchemaVersion: p.SchemaVersion, PlanID: p.PlanID, Title: p.Title, TopTask: p.TopTask,
 		RootTaskID: goal, Config: p.Config}
-	covered := map[string]bool{}
 	in := map[TaskID]bool{goal: true}
 	for again := true; again; { // a parent may stand behind its children
 		again = false
@@ -395,14 +394,6 @@ func (p *Plan) Below(goal TaskID) *Plan {
 		}
 		copied := *t
 		part.Tasks = append(part.Tasks, &copied)
-		for _, id := range t.Covers {
-			covered[id] = true
-		}
-		for _, c := range t.AcceptanceCriteria {
-			for _, id := range c.Covers {
-				covered[id] = true
-			}
-		}
 	}
 	root := part.Task(goal)
 	if root == nil {
@@ -410,7 +401,7 @@ func (p *Plan) Below(goal TaskID) *Plan {
 	}
 	root.ParentTaskID = ""
 	for _, c := range p.RootCriteria() {
-		if covered[c.ID] {
+		if slices.ContainsFunc(part.Tasks, func(t *Task) bool { return t.CoversRoot(c.ID) }) {
 			root.RootAcceptanceCriteria = append(root.RootAcceptanceCriteria, c)
 		}
 	}

@@ -295,20 +295,10 @@ func (l *linter) accepted(x *expander, p *plan.Plan) {
 
 // covered finds root criteria that nothing covers, whatever comes into the plan.
 func (l *linter) covered(x *expander, p *plan.Plan) {
-	covers := map[string]bool{}
-	for _, t := range p.Tasks {
-		for _, id := range t.Covers {
-			covers[id] = true
-		}
-		for _, c := range t.AcceptanceCriteria {
-			for _, id := range c.Covers {
-				covers[id] = true
-			}
-		}
-	}
 	for _, c := range x.w.criteria {
 		id := c.raw.Child("id").Text
-		if f := c.files[0]; x.used[f] && !covers[id] {
+		covers := func(t *plan.Task) bool { return t.CoversRoot(id) }
+		if f := c.files[0]; x.used[f] && !slices.ContainsFunc(p.Tasks, covers) {
 			l.fs = append(l.fs, plan.Finding{
 				Code: "uncovered-root-criterion", File: f.Name, Line: int(c.raw.Line), Path: "criteria",
 				Message:  "no task covers it: " + plain.Quote(c.raw.Child("statement").Text),
