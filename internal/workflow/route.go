@@ -31,8 +31,8 @@ func Guides(data []byte) (all map[string]Guide) {
 	return all
 }
 
-// hasWord reports whether a sentence in lower case has a word, as plain.WordAt says. It begins with ^word; word$ is no part
-// of a longer one.
+// hasWord reports whether a sentence in lower case has a word, as plain.WordAt says. It begins with ^word; word$ is
+// no part of a longer one.
 func hasWord(sentence, word string) bool {
 	word, begins := strings.CutPrefix(word, "^")
 	word, whole := strings.CutSuffix(word, "$")
