@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -32,8 +33,8 @@ func (e *env) answer(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot
 		}
 	}
 	if name := c.String("question"); name != "" {
-		if r.Number, err = strconv.Atoi(strings.TrimPrefix(name, "q")); err != nil || r.Number < 1 {
-			return usage("--question: expected a question such as q2, found %s", plain.Quote(name))
+		if r.Number, err = questionNumber(snap, t.TaskID, name); err != nil {
+			return err
 		}
 	}
 	if c.String("for") != "" {
@@ -90,6 +91,22 @@ func (e *env) answerText() (string, error) {
 		return "", fault.Usage(hint, "the answer on standard input is no text in UTF-8")
 	}
 	return strings.TrimSpace(string(data)), nil
+}
+
+// questionNumber is the number of the question that a person names.
+func questionNumber(snap *gitstore.Snapshot, task plan.TaskID, name string) (int, error) {
+	records := snap.Records.Of(task)
+	n, err := strconv.Atoi(strings.TrimPrefix(name, "q"))
+	if err == nil && slices.Contains(records.Questions, n) {
+		return n, nil
+	}
+	known := "it has asked none"
+	if len(records.Questions) > 0 {
+		named := func(q int) string { return fmt.Sprintf("q%d", q) }
+		known = "it has asked " + strings.Join(plain.Some(records.Questions, len(records.Questions), named), ", ")
+	}
+	return 0, fault.Usage(fmt.Sprintf("git wf show %s shows them", task),
+		"%s: has no question %s; %s", task, plain.Line(name), known)
 }
 
 // absoluteAll makes file names absolute.

@@ -197,10 +197,10 @@ func (s *Store) Finish(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// Turn ends a worker's work on a task: it hands in what was recorded, or joins that into the plan itself if nothing else
-// waits; then it goes on from what the remote has. It also joins what has waited since its last turn, unless the plan
-// has moved since: then somebody else does. moved reports whether the plan here is another one, waits whether something
-// waited.
+// Turn ends a worker's work on a task: it hands in what was recorded, or joins that into the plan itself if nothing
+// else waits; then it goes on from what the remote has. It also joins what has waited since its last turn, unless the
+// plan has moved since: then somebody else does. moved reports whether the plan here is another one, waits whether
+// something waited.
 func (s *Store) Turn(ctx context.Context, id plan.ID) (moved, waits bool, err error) {
 	s.share.pushing.Lock()
 	defer s.share.pushing.Unlock()
