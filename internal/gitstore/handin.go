@@ -322,7 +322,7 @@ func (s *Store) moveTo(ctx context.Context, id plan.ID, commit plan.OID) error {
 }
 
 // mostTaken is how much of what waits a worker joins before it pushes: others see soon that somebody does.
-const mostTaken = 8
+const mostTaken = 24
 
 // takeIn joins what waits at a remote into the plan here. The claims end once that is pushed.
 func (s *Store) takeIn(ctx context.Context, remote string, id plan.ID) (all Joined, ended []refChange, err error) {
