@@ -198,9 +198,9 @@ func (s *Store) Finish(ctx context.Context, patience time.Duration) error {
 }
 
 // Turn ends a worker's work on a task: it hands in what was recorded, or joins that into the plan itself if nothing
-// else waits; then it goes on from what the remote has. It also joins what has waited since its last turn, unless the
-// plan has moved since: then somebody else does. moved reports whether the plan here is another one, waits whether
-// something waited.
+// else waits; then it goes on from what the remote has. It also joins what has waited since its last turn, if nobody
+// else seems to: if the plan has not moved for three times as long as it lately took. moved reports whether the plan
+// here is another one, waits whether something waited.
 func (s *Store) Turn(ctx context.Context, id plan.ID) (moved, waits bool, err error) {
 	s.share.pushing.Lock()
 	defer s.share.pushing.Unlock()
@@ -233,15 +233,21 @@ func (s *Store) turn(ctx context.Context, remote string, id plan.ID, ended []ref
 	if err != nil {
 		return false, err
 	}
-	tracking := fetchedRefs + remote + "/" + string(id)
+	tracking, sh := fetchedRefs+remote+"/"+string(id), &s.share
 	theirs, _ := s.commit(ctx, tracking)
-	saw := func(r refChange) bool { return slices.Contains(s.share.waiting, r) }
+	switch now := time.Now(); {
+	case len(sh.waiting) == 0:
+		sh.since = now
+	case theirs.oid != sh.theirs:
+		sh.since, sh.pace = now, min(now.Sub(sh.since), mostPace)
+	}
+	isOld := slices.ContainsFunc(waiting, func(w refChange) bool { return slices.Contains(sh.waiting, w) })
 	joined := false
-	if own && len(waiting) == 0 || saw(refChange{ref: tracking, old: theirs.oid}) && slices.ContainsFunc(waiting, saw) {
+	if own && len(waiting) == 0 || isOld && time.Since(sh.since) >= 3*sh.pace {
 		joined, err = s.joinNow(ctx, remote, id, ended, own)
 	}
 	theirs, _ = s.commit(ctx, tracking)
-	s.share.waiting = append(waiting, refChange{ref: tracking, old: theirs.oid})
+	sh.waiting, sh.theirs = waiting, theirs.oid
 	if err == nil && own && !joined {
 		err = s.handIn(ctx, remote, id, ended)
 	}
@@ -267,8 +273,8 @@ func (s *Store) joinNow(ctx context.Context, remote string, id plan.ID, ended []
 	if err != nil {
 		return false, err
 	}
-	for {
-		_, others, err := s.takeIn(ctx, remote, id)
+	for most := 4; ; most = min(2*most, mostTaken) {
+		_, others, err := s.takeIn(ctx, remote, id, most)
 		if err != nil || done && len(others) == 0 {
 			return done, err
 		}
@@ -321,15 +327,18 @@ func (s *Store) moveTo(ctx context.Context, id plan.ID, commit plan.OID) error {
 	})
 }
 
-// mostTaken is how much of what waits a worker joins before it pushes: others see soon that somebody does.
-const mostTaken = 24
+const (
+	mostTaken = 32          // hand-ins that a worker joins before it pushes: others see that somebody does
+	mostPace  = time.Minute // that this may take, to be known
+)
 
-// takeIn joins what waits at a remote into the plan here. The claims end once that is pushed.
-func (s *Store) takeIn(ctx context.Context, remote string, id plan.ID) (all Joined, ended []refChange, err error) {
+// takeIn joins what waits at a remote into the plan here, but not more than most. The claims end once that is pushed.
+func (s *Store) takeIn(ctx context.Context, remote string, id plan.ID, most int) (all Joined, ended []refChange,
+	err error) {
 	waiting, err := s.handedIn(ctx, remote, id)
-	if s.Works != "" {
+	if len(waiting) > most { // which ones is left to chance, so that none waits for ever
 		rand.Shuffle(len(waiting), func(i, j int) { waiting[i], waiting[j] = waiting[j], waiting[i] })
-		waiting = waiting[:min(len(waiting), mostTaken)]
+		waiting = waiting[:most]
 	}
 	for _, w := range waiting {
 		done, err := s.joinOther(ctx, id, w.old, false, time.Now())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/url"
 	"os"
@@ -40,7 +41,10 @@ type shares struct {
 	pushing  sync.Mutex          // held while events are pushed, so that Close waits for it
 	claiming sync.Mutex          // held by a worker while a claim here differs from that of the remote
 	failed   error               // why a worker has not handed in yet
-	waiting  []refChange         // what a worker saw waiting at its last turn, and the plan
+	waiting  []refChange         // what a worker saw waiting at its last turn,
+	theirs   plan.OID            // beside this plan,
+	since    time.Time           // which it had seen since then,
+	pace     time.Duration       // and how long the one before
 	kept     map[string]plan.OID // claims of a worker that its remote does not know yet; under mu
 	refused  sync.Map            // commits in the place of a claim that are not taken: whether the claim may be
 	fetched  atomic.Int64        // when plans were fetched, in Unix time
@@ -514,7 +518,7 @@ func (s *Store) pushJoined(ctx context.Context, remote string, id plan.ID, all b
 				sum = sum.then(done)
 			}
 			if err == nil && all {
-				done, others, err = s.takeIn(ctx, remote, id)
+				done, others, err = s.takeIn(ctx, remote, id, math.MaxInt)
 				sum = sum.then(done)
 			}
 		}
