@@ -286,14 +286,14 @@ func (s *Store) newestCommon(ctx context.Context, first, second plan.OID) (commo
 	for _, stop := range [][]string{bases, nil} { // mostly there is one base, and both come to it
 		seen := map[plan.OID]bool{}
 		for _, tip := range []plan.OID{second, first} {
-			for c := (commitInfo{}); tip != "" && err == nil && common == ""; tip = c.parent {
+			for tip != "" && err == nil && common == "" {
 				if seen[tip] {
 					common = tip
 				}
 				if seen[tip] = true; slices.Contains(stop, string(tip)) {
 					break
 				}
-				c, err = s.lookCommit(ctx, string(tip))
+				tip, err = s.parentOf(ctx, tip)
 			}
 		}
 	}

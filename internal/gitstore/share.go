@@ -132,12 +132,24 @@ func (s *Store) stepsTo(ctx context.Context, tip, old plan.OID) int {
 		if tip == old {
 			return n
 		}
-		c, err := s.lookCommit(ctx, string(tip))
-		if tip = c.parent; err != nil || tip == "" {
+		var err error
+		if tip, err = s.parentOf(ctx, tip); err != nil || tip == "" {
 			break
 		}
 	}
 	return 0
+}
+
+// parentOf is the first parent of a commit, "" if it has none. Joins follow the same steps again and again.
+func (s *Store) parentOf(ctx context.Context, commit plan.OID) (plan.OID, error) {
+	if known, ok := s.parents.Load(commit); ok {
+		return known.(plan.OID), nil
+	}
+	c, err := s.lookCommit(ctx, string(commit))
+	if err == nil {
+		s.parents.Store(commit, c.parent)
+	}
+	return c.parent, err
 }
 
 // SharedWith returns the remote that a plan is shared with, the main one or the only one that has it, and what was last

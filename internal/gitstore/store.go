@@ -45,6 +45,7 @@ type Store struct {
 
 	trees     treeCache
 	patches   sync.Map // the small ones of ChangeDiff
+	parents   sync.Map // of commits the first ones
 	partial   partial
 	gcAwaited atomic.Value // the gc (runningGC) that we have waited for long enough
 
