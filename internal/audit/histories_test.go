@@ -188,6 +188,10 @@ func (h *histories) join(c *clone, remote string, first plan.OID) {
 	if done.Second != "" {
 		h.joins++
 		h.look(c, first, own, done)
+	} else if !must(c.store.IsAncestor(ctx, own, done.Tip)) &&
+		c.git("log", "-1", "--format=%P%(trailers:key=Wf-Event,valueonly)", string(own)) == "pruned" {
+		h.takenBack++ // a prune that nothing follows gives way to what others have recorded
+		delete(h.events, own)
 	}
 }
 
