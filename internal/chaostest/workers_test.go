@@ -29,7 +29,8 @@ func loadText(rng *rand.Rand, tasks int, seconds, ran string) string {
 			needs = needs[:1]
 		}
 		fmt.Fprintf(&b, "  - {task_id: TASK-%[1]d, title: Make %[1]d, estimated_person_days: 1, depends_on: [%[2]s], "+
-			"deliverable_spec: {filename: t%[1]d.txt}, run: 'echo . >>%[3]s/%[1]d; sleep %[4]s; echo %[1]d >$WF_OUT/t%[1]d.txt', "+
+			"deliverable_spec: {filename: t%[1]d.txt}, "+
+			"run: 'echo . >>%[3]s/%[1]d; sleep %[4]s; echo %[1]d >$WF_OUT/t%[1]d.txt', "+
 			"acceptance_criteria: [{id: A1, statement: It is there., run: test -s t%[1]d.txt}]}\n",
 			i, strings.Join(needs, ", "), ran, seconds)
 	}
@@ -38,8 +39,8 @@ func loadText(rng *rand.Rand, tasks int, seconds, ran string) string {
 
 // TestWorkers has workers carry a plan out, of which some are killed at random and others come. Each task is approved
 // once, and it runs again only where a worker was killed.
-// CHAOS_WORKERS=32 CHAOS_WORKERS_TASKS=1000 CHAOS_WORKERS_SECONDS=10 is a day's work. CHAOS_WORKERS_CLOCKS="24h -24h" has
-// the clocks of the first two a day off: the one ahead takes over what others do, and one of two results counts.
+// CHAOS_WORKERS=32 CHAOS_WORKERS_TASKS=1000 CHAOS_WORKERS_SECONDS=10 is a day's work. CHAOS_WORKERS_CLOCKS="24h -24h"
+// has the clocks of the first two a day off: the one ahead takes over what others do, and one of two results counts.
 func TestWorkers(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("scripts for a shell")
@@ -47,8 +48,8 @@ func TestWorkers(t *testing.T) {
 	seed := environ("CHAOS_WORKERS_SEED", uint64(time.Now().UnixNano()))
 	workers, tasks := int(environ("CHAOS_WORKERS", 4)), int(environ("CHAOS_WORKERS_TASKS", 12))
 	seconds := fmt.Sprint(environ("CHAOS_WORKERS_SECONDS", 0))
-	t.Logf("CHAOS_WORKERS_SEED=%d CHAOS_WORKERS=%d CHAOS_WORKERS_TASKS=%d CHAOS_WORKERS_SECONDS=%s", seed, workers, tasks,
-		seconds)
+	t.Logf("CHAOS_WORKERS_SEED=%d CHAOS_WORKERS=%d CHAOS_WORKERS_TASKS=%d CHAOS_WORKERS_SECONDS=%s", seed, workers,
+		tasks, seconds)
 	lab := stages(t).Lab
 	t.Parallel()
 	ctx := context.Background()

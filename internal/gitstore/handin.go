@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path"
 	"slices"
@@ -81,16 +82,8 @@ func (s *Store) staysHere(change refChange) bool {
 // handIn hands in what was recorded under claims that have ended.
 func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []refChange) error {
 	end := s.claimsDiffer()
-	var kept []refChange
-	s.share.mu.Lock()
-	for ref, claim := range s.share.kept {
-		if !slices.ContainsFunc(ended, func(end refChange) bool { return end.ref == ref }) {
-			kept = append(kept, refChange{ref: ref, new: claim})
-		}
-	}
-	s.share.mu.Unlock()
 	own, err := s.Tip(ctx, id)
-	known := s.known(ended)
+	known, kept := s.known(ended)
 	var leases []string
 	args := []string{"--end-of-options", remote}
 	for _, end := range known {
@@ -118,14 +111,21 @@ func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []r
 	return err
 }
 
-// known leaves out the claims that the remote never knew.
-func (s *Store) known(ended []refChange) []refChange {
+// known are those of the ended claims that the remote knows, and kept the claims that it does not and that hold.
+func (s *Store) known(ended []refChange) (known, kept []refChange) {
 	s.share.mu.Lock()
 	defer s.share.mu.Unlock()
-	return each.If(ended, func(end refChange) bool {
-		_, kept := s.share.kept[end.ref]
-		return !kept
-	})
+	holding := maps.Clone(s.share.kept)
+	for _, end := range ended {
+		if _, ok := s.share.kept[end.ref]; !ok {
+			known = append(known, end)
+		}
+		delete(holding, end.ref)
+	}
+	for ref, claim := range holding {
+		kept = append(kept, refChange{ref: ref, new: claim})
+	}
+	return known, kept
 }
 
 // keepNo forgets claims that the remote did not know: it does now, or they have ended.
@@ -212,11 +212,10 @@ func (s *Store) Turn(ctx context.Context, id plan.ID) (moved, waits bool, err er
 		s.share.changed = nil
 	}
 	s.share.mu.Unlock()
-	fetch := s.FetchPlans
 	if own {
-		fetch = s.fetchForWork
+		s.share.fetched.Store(0) // others record, too
 	}
-	if err = errors.Join(err, fetch(ctx, remote)); err == nil {
+	if err = errors.Join(err, s.FetchPlans(ctx, remote)); err == nil {
 		waits, err = s.turn(ctx, remote, id, ended, own)
 	}
 	if err != nil && own {
@@ -278,7 +277,8 @@ func (s *Store) joinNow(ctx context.Context, remote string, id plan.ID, ended []
 		if err != nil || done && len(others) == 0 {
 			return done, err
 		}
-		refused, _, err := s.pushOnce(ctx, remote, id, append(s.known(ended), others...))
+		known, _ := s.known(ended)
+		refused, _, err := s.pushOnce(ctx, remote, id, append(known, others...))
 		if err != nil || refused != "" {
 			return done, errors.Join(err, s.moveTo(ctx, id, tip))
 		}

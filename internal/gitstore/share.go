@@ -290,7 +290,7 @@ func (s *Store) FetchPlans(ctx context.Context, remote string) error {
 	if s.Works != "" {
 		news = 2 // others are about to claim the same tasks
 	}
-	if time.Now().Unix()-s.share.fetched.Load() < news || s.Works != "" && s.unsaid() {
+	if time.Now().Unix()-s.share.fetched.Load() < news {
 		return s.mayAsk(ctx, remote)
 	}
 	fetch := func() error { return s.fetch(ctx, remote, "--no-prune", "+"+planRefs+"*:"+fetchedRefs+remote+"/*") }
@@ -348,7 +348,7 @@ func (s *Store) Adopt(ctx context.Context, remote string) (plans []plan.ID, err 
 // Refresh has a shared plan go on from what its remote has, if that answers.
 func (s *Store) Refresh(ctx context.Context, id plan.ID) error {
 	remote, _ := s.SharedWith(ctx, id)
-	if remote == "" {
+	if remote == "" || s.Works != "" && s.unsaid() {
 		return nil
 	}
 	err := s.FetchPlans(ctx, remote)
@@ -521,11 +521,7 @@ func (s *Store) pushJoined(ctx context.Context, remote string, id plan.ID, all b
 		var done Joined
 		var others []refChange
 		if all || try > 0 {
-			fetch := s.FetchPlans
-			if s.Works != "" {
-				fetch = s.fetchForWork
-			}
-			if err = fetch(ctx, remote); err == nil {
+			if err = s.FetchPlans(ctx, remote); err == nil {
 				done, err = s.catchUp(ctx, remote, id)
 				sum = sum.then(done)
 			}
