@@ -328,8 +328,8 @@ func (s *Store) moveTo(ctx context.Context, id plan.ID, commit plan.OID) error {
 }
 
 const (
-	mostTaken = 32          // hand-ins that a worker joins before it pushes: others see that somebody does
-	mostPace  = time.Minute // that this may take, to be known
+	mostTaken = 16               // hand-ins that a worker joins before it pushes: others see that somebody does
+	mostPace  = 10 * time.Second // that others take this to last; three times as long nothing moves if it is killed
 )
 
 // takeIn joins what waits at a remote into the plan here, but not more than most. The claims end once that is pushed.
