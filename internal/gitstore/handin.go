@@ -28,8 +28,7 @@ func (s *Store) fetchForWork(ctx context.Context, remote string) error {
 	tracking := fetchedRefs + remote + "/" + id
 	before, beforeErr := s.commit(ctx, tracking)
 	specs := []string{"+" + planRefs + id + "*:" + tracking + "*", "+" + PolicyRef + "*:" + policy + "*"}
-	s.share.mu.Lock()
-	if len(s.share.kept) == 0 {
+	if s.share.mu.Lock(); !s.holdsUnknown() {
 		specs = append(specs, "+"+claimRefs+id+"/*:"+claimRefs+id+"/*")
 	}
 	s.share.mu.Unlock()
@@ -43,6 +42,16 @@ func (s *Store) fetchForWork(ctx context.Context, remote string) error {
 	}
 	_, err = s.Git(ctx, "update-ref", tracking, string(before.oid))
 	return err
+}
+
+// holdsUnknown reports whether a claim holds that the remote does not know; mu is held.
+func (s *Store) holdsUnknown() bool {
+	for _, claim := range s.share.kept {
+		if claim != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // claimsDiffer begins a time in which the claims of a worker's clone differ from those of the remote.
@@ -97,6 +106,9 @@ func (s *Store) handIn(ctx context.Context, remote string, id plan.ID, ended []r
 	if err == nil && len(known) > 0 {
 		if refused, err = s.push(ctx, remote, append(leases, args...)...); err == nil && refused == "" {
 			s.keepNo(kept)
+			for _, end := range known {
+				s.follow(ctx, end, own)
+			}
 		}
 	}
 	end()
@@ -122,6 +134,7 @@ func (s *Store) known(ended []refChange) (known, kept []refChange) {
 		}
 		delete(holding, end.ref)
 	}
+	maps.DeleteFunc(holding, func(_ string, claim plan.OID) bool { return claim == "" })
 	for ref, claim := range holding {
 		kept = append(kept, refChange{ref: ref, new: claim})
 	}
@@ -134,6 +147,14 @@ func (s *Store) keepNo(claims []refChange) {
 	defer s.share.mu.Unlock()
 	for _, c := range claims {
 		delete(s.share.kept, c.ref)
+	}
+}
+
+// follow changes the copy here of what a claim was at a remote, as the next fetch would. A newer claim stays.
+func (s *Store) follow(ctx context.Context, was refChange, now plan.OID) {
+	here, err := s.Ref(ctx, was.ref)
+	if err == nil && (here == was.old || here == "" && now != "") {
+		_ = s.leases.update(refChange{ref: was.ref, old: here, new: now})
 	}
 }
 
@@ -212,11 +233,15 @@ func (s *Store) Turn(ctx context.Context, id plan.ID) (moved, waits bool, err er
 		s.share.changed = nil
 	}
 	s.share.mu.Unlock()
+	looked := time.Now().Unix()
 	if own {
 		s.share.fetched.Store(0) // others record, too
 	}
 	if err = errors.Join(err, s.FetchPlans(ctx, remote)); err == nil {
 		waits, err = s.turn(ctx, remote, id, ended, own)
+	}
+	if own {
+		s.share.fetched.Store(looked) // and not before the push, which the next claim follows
 	}
 	if err != nil && own {
 		s.noteChanged(id, ended)
@@ -250,9 +275,6 @@ func (s *Store) turn(ctx context.Context, remote string, id plan.ID, ended []ref
 	if err == nil && own && !joined {
 		err = s.handIn(ctx, remote, id, ended)
 	}
-	if own {
-		s.share.fetched.Store(time.Now().Unix()) // it was, just before the push
-	}
 	if err == nil {
 		err = s.goOn(ctx, remote, id)
 	}
@@ -283,9 +305,6 @@ func (s *Store) joinNow(ctx context.Context, remote string, id plan.ID, ended []
 			return done, errors.Join(err, s.moveTo(ctx, id, tip))
 		}
 		s.keepNo(ended)
-		for _, end := range others {
-			_ = s.leases.update(refChange{ref: end.ref, old: end.old}) // as the next fetch would
-		}
 		done, ended = true, nil
 		if tip, err = s.Tip(ctx, id); err != nil {
 			return done, err

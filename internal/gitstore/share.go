@@ -45,7 +45,7 @@ type shares struct {
 	theirs   plan.OID            // beside this plan,
 	since    time.Time           // which it had seen since then,
 	pace     time.Duration       // and how long the one before
-	kept     map[string]plan.OID // claims of a worker that its remote does not know yet; under mu
+	kept     map[string]plan.OID // claims of a worker that its remote does not know, "" once one ended; under mu
 	refused  sync.Map            // commits in the place of a claim that are not taken: whether the claim may be
 	fetched  atomic.Int64        // when plans were fetched, in Unix time
 	lost     atomic.Int64        // when a remote did not answer
@@ -431,6 +431,11 @@ func (s *Store) noteChanged(id plan.ID, ended []refChange) {
 		s.share.timer.Reset(delay)
 	}
 	s.share.changed[id] = append(s.share.changed[id], ended...)
+	for _, end := range ended {
+		if s.share.kept[end.ref] == end.old {
+			s.share.kept[end.ref] = ""
+		}
+	}
 }
 
 // pushChanged pushes the plans that have new events.
@@ -552,9 +557,6 @@ func (s *Store) pushJoined(ctx context.Context, remote string, id plan.ID, all b
 			return sum, err
 		}
 		if refused == "" {
-			for _, end := range others { // of which there may be a copy here
-				_ = s.leases.update(refChange{ref: end.ref, old: end.old})
-			}
 			return sum, nil
 		}
 		if err := Pause(ctx, time.Duration(rand.IntN(try*100+1))*time.Millisecond); err != nil {
@@ -599,6 +601,9 @@ func (s *Store) pushOnce(ctx context.Context, remote string, id plan.ID, ended [
 	if s.share.fetched.Store(0); err == nil && refused == "" {
 		done.Pushed = true
 		_, err = s.Git(ctx, "update-ref", tracking, string(own.oid)) // git did, if init has set it up
+		for _, end := range ended {
+			s.follow(ctx, end, "")
+		}
 	}
 	return refused, done, err
 }
@@ -616,7 +621,9 @@ func (s *Store) shareClaim(ctx context.Context, change refChange) error {
 		refused, err := s.push(ctx, remote, "--force-with-lease="+change.ref+":"+string(change.old),
 			"--end-of-options", remote, string(change.new)+":"+change.ref)
 		if err != nil || refused == "" || change.new == "" {
-			s.share.fetched.Store(0) // the task may have been done before it was claimed
+			if s.Works == "" || err != nil { // a worker has just looked
+				s.share.fetched.Store(0) // the task may have been done before it was claimed
+			}
 			return s.excuse(err)
 		}
 		there, err := s.fetchClaim(ctx, remote, change.ref)
