@@ -34,6 +34,7 @@ type bench struct {
 	delays     []time.Duration
 	workers    []int
 	hook       bool
+	ssh        string
 	window     time.Duration
 	rounds     int
 	copies     int
@@ -48,6 +49,7 @@ func main() {
 	loss := flag.Float64("loss", 0, "the part of all packets that is lost")
 	network := flag.Int("net", 0, "the `NUMBER` of the network, for several at once")
 	b := &bench{}
+	flag.StringVar(&b.ssh, "ssh", "", "more options of ssh")
 	flag.BoolVar(&b.hook, "hook", false, "the gate judges every push on the server")
 	flag.DurationVar(&b.window, "window", 2*time.Second, "how long each side pushes in a round")
 	flag.IntVar(&b.rounds, "rounds", 2, "rounds, in which all sides take turns")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,16 +14,20 @@ import (
 	"gitwf/internal/chaostest"
 )
 
-// overhead measures what git wf worker adds to tasks that take ten seconds.
+// overhead measures what git wf worker adds to tasks that take ten seconds: the time between the end of one and the
+// begin of the next that the same worker does.
 func (b *bench) overhead(ctx context.Context) error {
 	const each, seconds = 6, 10
-	row("transport", "round trip", "workers", "until the first task", "a task's turn, s", "overhead",
-		"with start and end", "connections a task", "load")
+	row("transport", "round trip", "workers", "until the first task", "between tasks", "overhead",
+		"until all is done", "connections a task", "load")
 	row("---", "---", "---", "---", "---", "---", "---", "---", "---")
 	for _, transport := range b.transports {
 		for _, delay := range b.delays {
 			for _, n := range b.workers {
-				s, err := b.newStage(ctx, n*each, fmt.Sprintf("sleep %d; echo {} >$WF_OUT/t.txt", seconds))
+				times := b.file("times")
+				note := fmt.Sprintf(`echo "$PPID $(date +%%s%%N)" >>%s; `, times)
+				s, err := b.newStage(ctx, n*each,
+					fmt.Sprintf("%ssleep %d; echo {} >$WF_OUT/t.txt; %[1]s", note, seconds))
 				if err != nil {
 					return err
 				}
@@ -36,14 +41,41 @@ func (b *bench) overhead(ctx context.Context) error {
 					first += o.Word / time.Duration(n)
 					last = max(last, o.Took)
 				}
-				turn := (last - first).Seconds() / each
-				percent := func(turn float64) string { return fmt.Sprintf("%.0f %%", 100*(turn/seconds-1)) }
-				row(transport, delay, n, first, turn, percent(turn), percent(last.Seconds()/each),
+				pause, err := meanPause(times)
+				if err != nil {
+					return err
+				}
+				row(transport, delay, n, first, pause, fmt.Sprintf("%.0f %%", 100*pause.Seconds()/seconds),
+					fmt.Sprintf("%.1f s", last.Seconds()),
 					float64(b.link.connections.Load()-before)/float64(n*each), load())
+				if err := os.Remove(times); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return ctx.Err()
+}
+
+// meanPause reads when tasks began and ended, in lines of a process and a time in ns, and returns the mean time
+// between two tasks of one process.
+func meanPause(file string) (mean time.Duration, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	sum, pauses, of := 0, 0, map[string][]int{}
+	for line := range strings.Lines(string(text)) {
+		process, at, _ := strings.Cut(strings.TrimSpace(line), " ")
+		ns, err := strconv.Atoi(at)
+		if err != nil {
+			return 0, err
+		}
+		if of[process] = append(of[process], ns); len(of[process]) > 1 && len(of[process])%2 == 1 {
+			sum, pauses = sum+ns-of[process][len(of[process])-2], pauses+1
+		}
+	}
+	return time.Duration(sum / max(pauses, 1)), nil
 }
 
 // work has n workers carry the plan out until each finds nothing more to do, and returns how the last run of each

@@ -62,7 +62,7 @@ func (b *bench) serve(ctx context.Context) error {
 	config := filepath.Join(b.Dir, "home", "gitconfig")
 	text, err3 := os.ReadFile(config)
 	text = fmt.Appendf(text, "[http]\n\treceivepack = true\n[core]\n\tsshCommand = ssh -F /dev/null -i %s -p 2222 "+
-		"-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR\n", b.file("key"))
+		"-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR %s\n", b.file("key"), b.ssh)
 	err4 := os.WriteFile(config, text, 0o600)
 	if err := errors.Join(err, err2, err3, err4); err != nil {
 		return err
