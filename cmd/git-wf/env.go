@@ -122,6 +122,8 @@ func nearTask(c *cli.Context, store *gitstore.Store, id plan.ID) (*gitstore.Snap
 }
 
 // onStore is the action of a command that needs the repository.
+//
+//go:noinline // in all of its calls it weighs 50 KB
 func (e *env) onStore(f func(*cli.Context, *gitstore.Store) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		return e.withStore(c.Context, func(store *gitstore.Store) error { return f(c, store) })

@@ -699,6 +699,8 @@ func (s *State) Ready() []*TaskState {
 // Planning reports whether the task makes a plan rather than something to export. Its id says so too: such ids belong
 // to the program, and no format that somebody writes down turns another task into one whose deliverable replaces the
 // plan.
+//
+//go:noinline // in all of its calls it weighs 45 KB
 func (t *Task) Planning() bool {
 	return t.TaskID.Reserved() && t.DeliverableSpec != nil && t.DeliverableSpec.Format == FormatPlan
 }
