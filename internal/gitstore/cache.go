@@ -19,7 +19,7 @@ import (
 // blob's id. You may delete them at any time. A reader ignores a file that is damaged or that another version wrote.
 
 // cacheVersion changes when the same bytes get another meaning.
-const cacheVersion = "git-wf cache 2\n"
+const cacheVersion = "git-wf cache 3\n"
 
 // A cache file is worth writing from here on: below this, reading the repository is as fast.
 const (

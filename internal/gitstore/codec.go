@@ -2,12 +2,15 @@ package gitstore
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
 	"reflect"
 	"strings"
+
+	"gitwf/internal/document"
 )
 
 // The form of the cache files: each value is written as its type says; a struct begins with a bit set of its non-zero
@@ -15,28 +18,6 @@ import (
 // file and most fields of most tasks are zero. The file holds no types; fingerprint covers them.
 
 var errCorrupt = errors.New("corrupt")
-
-// The types that a value of type any can have, as plan.Decode makes them.
-const (
-	anyNil = iota
-	anyBool
-	anyInt
-	anyFloat
-	anyString
-	anySlice
-	anyMap
-)
-
-func anyTypes() []reflect.Type {
-	return []reflect.Type{
-		anyBool:   reflect.TypeFor[bool](),
-		anyInt:    reflect.TypeFor[int64](),
-		anyFloat:  reflect.TypeFor[float64](),
-		anyString: reflect.TypeFor[string](),
-		anySlice:  reflect.TypeFor[[]any](),
-		anyMap:    reflect.TypeFor[map[string]any](),
-	}
-}
 
 // fingerprint describes a type, so that a program with other fields does not read the file.
 func fingerprint(t reflect.Type) uint64 {
@@ -70,10 +51,13 @@ func describe(t reflect.Type, outer []reflect.Type) string {
 	return t.Kind().String()
 }
 
+// isAnybodys reports whether a map has whatever somebody wrote into plan.json. It is stored as JSON.
+func isAnybodys(v reflect.Value) bool { return v.Type().Elem().Kind() == reflect.Interface }
+
 // encode appends v to b. It fails on types that the form does not cover.
 func encode(b []byte, v reflect.Value) ([]byte, error) {
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+	case reflect.Pointer, reflect.Slice, reflect.Map:
 		if v.IsNil() {
 			return append(b, 0), nil
 		}
@@ -98,14 +82,12 @@ func encode(b []byte, v reflect.Value) ([]byte, error) {
 	case reflect.Slice:
 		return encodeSlice(b, v)
 	case reflect.Map:
-		return encodeMap(b, v)
-	case reflect.Interface:
-		for tag, t := range anyTypes() {
-			if v.Elem().Type() == t {
-				return encode(append(b, byte(tag)), v.Elem())
-			}
+		if isAnybodys(v) {
+			text, err := json.Marshal(v.Interface())
+			b = binary.AppendUvarint(b, uint64(len(text)))
+			return append(b, text...), err
 		}
-		return b, fmt.Errorf("can't cache a %s", v.Elem().Type())
+		return encodeMap(b, v)
 	}
 	return b, fmt.Errorf("can't cache a %s", v.Type())
 }
@@ -236,9 +218,11 @@ func (d *decoder) decode(v reflect.Value) {
 			}
 		}
 	case reflect.Map:
-		d.decodeMap(v)
-	case reflect.Interface:
-		d.decodeAny(v)
+		if isAnybodys(v) {
+			d.decodeJSON(v)
+		} else {
+			d.decodeMap(v)
+		}
 	default:
 		d.fail()
 	}
@@ -259,17 +243,15 @@ func (d *decoder) decodeMap(v reflect.Value) {
 	v.Set(m)
 }
 
-func (d *decoder) decodeAny(v reflect.Value) {
-	tag := d.take(1)
-	if tag == "" || tag[0] == anyNil {
+func (d *decoder) decodeJSON(v reflect.Value) {
+	text := d.take(d.uvarint())
+	if text == "" {
 		return
 	}
-	types := anyTypes()
-	if int(tag[0]) >= len(types) {
+	value, err := document.Load("", []byte(text))
+	if m, ok := value.(map[string]any); ok && err == nil {
+		v.Set(reflect.ValueOf(m))
+	} else {
 		d.fail()
-		return
 	}
-	value := reflect.New(types[tag[0]]).Elem()
-	d.decode(value)
-	v.Set(value)
 }
