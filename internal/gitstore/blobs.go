@@ -5,11 +5,9 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"sync"
 
 	"gitwf/internal/plan"
 )
@@ -41,24 +39,9 @@ func (r *reader) eachBlob(ctx context.Context, oids []plan.OID, fn blobFunc) err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, err := r.child()
-	if err != nil {
-		return err
-	}
-	stop := context.AfterFunc(ctx, c.interrupt)
-	defer stop()
-	var sending sync.WaitGroup
-	sending.Go(func() { _, _ = lines(oids).WriteTo(c.in) }) // if that fails, so do the answers
-	err = readBlobs(c.out, oids, fn)
-	if err != nil {
-		r.drop() // nobody wants its other answers
-	}
-	sending.Wait()
-	switch {
-	case ctx.Err() != nil:
+	err := r.ask(ctx, lines(oids), func(out *bufio.Reader) error { return readBlobs(out, oids, fn) })
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return c.failure(err)
 	}
 	return err
 }

@@ -61,9 +61,11 @@ func (r *reader) each(ctx context.Context, names []string, fn func(i int, o obje
 	defer r.mu.Unlock()
 	done := 0
 	for attempt := 0; ; attempt++ {
-		err := r.ask(ctx, names[done:], func(i int, o object) error {
-			done++
-			return fn(done-1, o)
+		err := r.ask(ctx, lines(names[done:]), func(out *bufio.Reader) error {
+			return r.answers(out, len(names)-done, func(_ int, o object) error {
+				done++
+				return fn(done-1, o)
+			})
 		})
 		var refused *callbackError
 		switch {
@@ -93,7 +95,9 @@ type callbackError struct{ err error }
 
 func (e *callbackError) Error() string { return e.err.Error() }
 
-func (r *reader) ask(ctx context.Context, names []string, fn func(int, object) error) error {
+// ask sends names, and has read take the answers. After an error of read's, a callbackError apart, the child is gone:
+// nobody wants its other answers.
+func (r *reader) ask(ctx context.Context, names io.WriterTo, read func(out *bufio.Reader) error) error {
 	c, err := r.child()
 	if err != nil {
 		return err
@@ -101,15 +105,16 @@ func (r *reader) ask(ctx context.Context, names []string, fn func(int, object) e
 	stop := context.AfterFunc(ctx, c.interrupt) // a lazy fetch of a partial clone can take long
 	defer stop()
 	var sending sync.WaitGroup
-	sending.Go(func() { _, _ = lines(names).WriteTo(c.in) }) // if that fails, so do the answers
-	err = r.answers(c.out, len(names), fn)
-	if err == nil || errors.As(err, new(*callbackError)) {
-		sending.Wait()
-		return err
+	sending.Go(func() { _, _ = names.WriteTo(c.in) }) // if that fails, so do the answers
+	err = read(c.out)
+	if err != nil && !errors.As(err, new(*callbackError)) {
+		r.drop()
 	}
-	r.drop()
 	sending.Wait()
-	return c.failure(err)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return c.failure(err)
+	}
+	return err
 }
 
 // answers reads n answers. If fn fails it still reads the rest, so that the next request finds its own answer.
@@ -138,7 +143,7 @@ func (r *reader) answers(out *bufio.Reader, n int, fn func(int, object) error) e
 				r.buf = make([]byte, size+1)
 			}
 			if _, err := io.ReadFull(out, r.buf[:size+1]); err != nil {
-				return err
+				return noEOF(err)
 			}
 		}
 		if refused == nil {
