@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
@@ -113,9 +114,7 @@ func (r *reader) backlogTask(file string, doc *object, whole *outline.Node) *ite
 	it := &item{source: doc.str("id"), wish: doc.str("id"), file: file, line: 1, title: doc.str("title"),
 		word: doc.str("status"), parent: firstText(doc.get("parent_task_id"), doc.get("parent")),
 		fields: doc.without("id", "title", "status")}
-	for _, d := range refs(doc.get("dependencies")) {
-		it.deps = appendNew(it.deps, d)
-	}
+	it.deps = each.Add(it.deps, refs(doc.get("dependencies"))...)
 	made := map[*outline.Node]bool{}
 	section := ""
 	whole.Walk(func(n, _ *outline.Node) bool {

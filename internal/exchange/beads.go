@@ -3,6 +3,7 @@ package exchange
 import (
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
@@ -111,7 +112,7 @@ func (r *reader) beadsIssue(file string, line int, doc *object) *item {
 			}
 		case "blocks", "":
 			if on != "" {
-				it.deps = appendNew(it.deps, on)
+				it.deps = each.Add(it.deps, on)
 			}
 		}
 	}

@@ -1,11 +1,13 @@
 package exchange
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
@@ -100,9 +102,7 @@ func (r *reader) ccwTask(file string, doc *object) *item {
 	}
 	for _, deps := range []any{context.get("depends_on"), doc.get("depends_on"), doc.get("dependencies"),
 		doc.object("relations").get("dependencies")} {
-		for _, d := range refs(deps) {
-			it.deps = appendNew(it.deps, d)
-		}
+		it.deps = each.Add(it.deps, refs(deps)...)
 	}
 	for _, list := range []any{context.get("acceptance"), context.get("acceptance_criteria"),
 		doc.object("convergence").get("criteria"), doc.get("acceptance"), doc.get("acceptance_criteria"),
@@ -113,9 +113,7 @@ func (r *reader) ccwTask(file string, doc *object) *item {
 	}
 	for _, list := range []any{flow.get("target_files"), context.get("focus_paths"), doc.get("files"),
 		doc.get("target_files"), doc.object("implementation").get("files")} {
-		for _, p := range filesOf(list) {
-			it.files = appendNew(it.files, p)
-		}
+		it.files = each.Add(it.files, filesOf(list)...)
 	}
 	meta := doc.object("meta")
 	it.days = days(firstText(meta.get("estimated_effort"), meta.get("effort"), doc.get("effort"),
@@ -163,7 +161,7 @@ func wordsIn(v any) string {
 		for _, key := range first {
 			add("", v.get(key))
 		}
-		for _, key := range sortedKeys(v.fields) {
+		for _, key := range slices.Sorted(maps.Keys(v.fields)) {
 			if !slices.Contains(first, key) && !strings.HasPrefix(key, "command") && key != "step" {
 				add(key+": ", v.get(key))
 			}

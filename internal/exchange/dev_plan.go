@@ -3,6 +3,7 @@ package exchange
 import (
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
@@ -131,9 +132,7 @@ func (r *reader) devPlan(f Found) (*source, *plan.Plan) {
 		it.criteria = texts(fields["acceptance"])
 		it.days = days(fields["estimate"])
 		it.files = pathsIn(fields["files"])
-		for _, ref := range devRef.Get().FindAllString(fields["depends on"], -1) {
-			it.deps = appendNew(it.deps, ref)
-		}
+		it.deps = each.Add(it.deps, devRef.Get().FindAllString(fields["depends on"], -1)...)
 	}
 	src.top = l.read(whole, nil)
 	for _, goal := range l.order {

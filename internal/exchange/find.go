@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -218,7 +219,7 @@ func (r *reader) findJSON(file, name, text string) []Found {
 		if len(found) > 0 {
 			return found
 		}
-		fields = strings.Join(sortedKeys(v.fields), ", ")
+		fields = strings.Join(slices.Sorted(maps.Keys(v.fields)), ", ")
 	}
 	r.find("unknown-format", file, 1, "is of no system that is known", known, fields)
 	return nil

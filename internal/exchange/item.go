@@ -2,10 +2,10 @@ package exchange
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 	"gitwf/internal/relpath"
@@ -105,7 +105,7 @@ func pathsIn(text string) []string {
 			continue
 		}
 		if p := repositoryPath(word); p != "" && plausible(p) {
-			out = appendNew(out, p)
+			out = each.Add(out, p)
 		}
 	}
 	return out
@@ -160,13 +160,6 @@ func repositoryPath(s string) string {
 		s += "/**"
 	}
 	return s
-}
-
-func appendNew(list []string, s string) []string {
-	if slices.Contains(list, s) {
-		return list
-	}
-	return append(list, s)
 }
 
 const hoursADay = 8

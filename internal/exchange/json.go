@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/pattern"
 )
 
@@ -260,7 +261,7 @@ func filesOf(v any) []string {
 			s = firstText(o.get("path"), o.get("file"), o.get("target"))
 		}
 		if p := repositoryPath(s); p != "" {
-			out = appendNew(out, p)
+			out = each.Add(out, p)
 		}
 	}
 	return out

@@ -64,7 +64,7 @@ func (r *reader) kiro(f Found) (*source, *plan.Plan) {
 		for _, m := range kiroRefs.Get().FindAllStringSubmatch(it.text, -1) {
 			for _, no := range reference.Get().FindAllString(m[1], -1) {
 				if text := known[no]; text != "" {
-					it.criteria = appendNew(it.criteria, "Requirement "+no+": "+text)
+					it.criteria = each.Add(it.criteria, "Requirement "+no+": "+text)
 				}
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
@@ -180,8 +181,8 @@ var dunder = pattern.Compile(`__\w+__(?:\.\w+|\()`)
 
 // follow makes a dependency that only the order of the source says: where it leads in a circle it goes without a word.
 func (it *item) follow(before *item) {
-	it.deps = appendNew(it.deps, before.source)
-	it.soft = appendNew(it.soft, before.source)
+	it.deps = each.Add(it.deps, before.source)
+	it.soft = each.Add(it.soft, before.source)
 }
 
 // sequence lets each task wait for the one before it; those that may go together wait for the last one that may not,

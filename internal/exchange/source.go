@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 	"testing/fstest" // which has the standard library's file system in memory
 	"unicode/utf8"
@@ -174,11 +172,6 @@ func clipText(s string, most int) string {
 		return s
 	}
 	return strings.TrimSpace(string(runes[:most-3])) + "..."
-}
-
-// sortedKeys are the keys of an object in order.
-func sortedKeys[V any](m map[string]V) []string {
-	return slices.Sorted(maps.Keys(m))
 }
 
 // Below is a file system that has all of another one below a directory: what lies in it is found under the name that

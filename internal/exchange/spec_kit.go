@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
@@ -55,7 +56,7 @@ func (r *reader) specKit(f Found) (*source, *plan.Plan) {
 		for _, m := range waitsFor.Get().FindAllStringSubmatch(n.Text, -1) {
 			for _, d := range taskRef.Get().FindAllString(m[1], -1) {
 				if d != it.source {
-					it.deps = appendNew(it.deps, d)
+					it.deps = each.Add(it.deps, d)
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ func hasTasks(o *object) bool { return o.has("tasks") }
 
 // taskMasterTags are the tags of a tasks.json, each with a list of its own.
 func taskMasterTags(o *object) []string {
-	return slices.DeleteFunc(sortedKeys(o.fields), func(tag string) bool { return o.object(tag).list("tasks") == nil })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.fields)), func(tag string) bool { return o.object(tag).list("tasks") == nil })
 }
 
 // taskMaster reads a tasks.json: the list of one tag, or the only one there is.
@@ -104,9 +105,7 @@ func (r *reader) taskMasterTask(file string, doc *object, parent, at string, src
 		it.criteria = append(it.criteria, texts(doc.get(key))...)
 	}
 	for _, key := range []string{"files", "relevantFiles", "targetFiles"} {
-		for _, p := range filesOf(doc.get(key)) {
-			it.files = appendNew(it.files, p)
-		}
+		it.files = each.Add(it.files, filesOf(doc.get(key))...)
 	}
 	if it.files == nil {
 		it.files = pathsIn(it.title + "\n" + it.text)
