@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -189,13 +190,5 @@ func difference(got, want []byte) string {
 }
 
 func shorten(line string) string {
-	const most = 80
-	line = plain.Line(strings.TrimSpace(line))
-	if line == "" {
-		return "missing"
-	}
-	if r := []rune(line); len(r) > most {
-		line = string(r[:most]) + "..."
-	}
-	return line
+	return cmp.Or(plain.Clip(plain.Line(strings.TrimSpace(line)), 80), "missing")
 }

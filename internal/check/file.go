@@ -125,12 +125,7 @@ func result(c plan.CriterionResult) string {
 // lastLine is the last line that says anything, cut to a table's width.
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
-	s = s[strings.LastIndexByte(s, '\n')+1:]
-	const width = 160
-	if r := []rune(s); len(r) > width {
-		s = string(r[:width]) + "..."
-	}
-	return s
+	return plain.Clip(s[strings.LastIndexByte(s, '\n')+1:], 160)
 }
 
 // cellEscapes keeps every character from its meaning in Markdown: also the beginnings of addresses, which many readers

@@ -5,7 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"gitwf/internal/plain"
 )
 
 // Kind is the JSON type of a node.
@@ -157,9 +158,8 @@ func (f *Fault) Text() string {
 	if !strings.Contains(text, "%") {
 		return text
 	}
-	const most = 80
-	if strings.Contains(text, "%q") && utf8.RuneCountInString(subject) > most {
-		subject = string([]rune(subject)[:most]) + "..."
+	if strings.Contains(text, "%q") {
+		subject = plain.Clip(subject, 80)
 	}
 	return fmt.Sprintf(text, subject)
 }

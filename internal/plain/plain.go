@@ -101,11 +101,15 @@ func IsText(data []byte, whole bool) bool {
 
 // Quote shows a value in a message: quoted, short, and with nothing that a terminal would obey.
 func Quote(s string) string {
-	const most = 80
+	return strconv.Quote(Text(Clip(s, 80)))
+}
+
+// Clip is a text of which no more is left than so many characters, and dots for the rest.
+func Clip(s string, most int) string {
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most]) + "..."
 	}
-	return strconv.Quote(Text(s))
+	return s
 }
 
 // Hostile reports what changes the display without being seen. The two joiners are part of the spelling of several

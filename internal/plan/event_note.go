@@ -66,12 +66,8 @@ func (n Note) Apply(s *State) (Change, error) {
 
 // beginning is the note in one short line.
 func (n Note) beginning() string {
-	const most = 60
 	line, _, _ := strings.Cut(strings.TrimSpace(n.Text), "\n")
-	if r := []rune(plain.Line(line)); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return plain.Line(line)
+	return plain.Clip(plain.Line(line), 60)
 }
 
 // notesOf are the entries of the notes that a record brings.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 )
 
@@ -118,7 +119,7 @@ func RejectionOf(r plan.Review, file []byte) *Rejection {
 	why, _, _ := strings.Cut(strings.TrimSpace(r.Reason), "\n") // the review has the rest
 	j := &Rejection{
 		Version: plan.VersionNumber(r.ReviewedArtifactID), Reviewer: r.Reviewer, Score: r.Score, MinScore: r.MinScore,
-		Reason: beginning(why), Text: Text(file),
+		Reason: plain.Clip(why, mostEvidence), Text: Text(file),
 	}
 	if !r.FindsFault() {
 		j.Again = r.For
@@ -135,13 +136,6 @@ func RejectionOf(r plan.Review, file []byte) *Rejection {
 func end(s string) string {
 	if r := []rune(strings.TrimSpace(s)); len(r) > mostEvidence {
 		return "..." + string(r[len(r)-mostEvidence:])
-	}
-	return s
-}
-
-func beginning(s string) string {
-	if r := []rune(strings.TrimSpace(s)); len(r) > mostEvidence {
-		return string(r[:mostEvidence]) + "..."
 	}
 	return s
 }

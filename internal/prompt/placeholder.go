@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/contract"
+	"gitwf/internal/plain"
 )
 
 // A masker prepares the data that a template runs on: every string is on one line, and a placeholder stands for every
@@ -100,7 +101,7 @@ func (s *masker) data(role contract.Role, d Data) Data {
 		d.Role.Text = s.text(binding, d.Role.Text, "role %s", d.Role.Name)
 	}
 	for i, t := range d.Steps {
-		d.Steps[i].Problem = beginning(t.Problem)
+		d.Steps[i].Problem = plain.Clip(t.Problem, mostEvidence)
 		d.Steps[i].Output = s.text(aPreparation, t.Output, "output of step %s", t.Name)
 		d.Steps[i].Advice = s.text(binding, t.Advice, "step %s", t.Name)
 	}
