@@ -55,6 +55,14 @@ func (n *Node) Child(key string) *Node {
 	return nil
 }
 
+// Items are those of an array, or the fields of an object; none of no node.
+func (n *Node) Items() []Node {
+	if n == nil {
+		return nil
+	}
+	return n.Kids
+}
+
 // Value is the node as encoding/json would decode it into an any, but for numbers: those are what number makes of their
 // text, such as Exact.
 func (n *Node) Value(number func(text string) any) any {

@@ -66,10 +66,8 @@ func (b *builder) readTask(n *document.Node, parent plan.TaskID, at string) {
 	t := &plan.Task{}
 	b.fillFields(n, reflect.ValueOf(t), at, "tasks", "review")
 	b.places[t] = at
-	if by := n.Child("review").Child("by"); by != nil {
-		for _, name := range by.Kids {
-			b.by[t] = append(b.by[t], name.Text)
-		}
+	for _, name := range n.Child("review").Child("by").Items() {
+		b.by[t] = append(b.by[t], name.Text)
 	}
 	b.plan.Tasks = append(b.plan.Tasks, t)
 	standIn(t, func(field string) bool {

@@ -496,14 +496,12 @@ func (l *linter) task(n *node, in *env) {
 	}
 	l.schemas(n, in)
 	l.review(n, in, roles)
-	if list := n.raw.Child("criteria"); list != nil {
-		for i := range list.Kids {
-			if run := list.Kids[i].Child("run"); run != nil && outDir.Get().MatchString(run.Text) {
-				l.node(n, "unknown-name", fmt.Sprintf("criteria[%d].run", i),
-					"a criterion's command has no WF_OUT, so it can't pass",
-					"the files by their names: it runs in a copy of what is judged", plain.Quote(run.Text),
-					"run: test -s report.md")
-			}
+	for i, c := range n.raw.Child("criteria").Items() {
+		if run := c.Child("run"); run != nil && outDir.Get().MatchString(run.Text) {
+			l.node(n, "unknown-name", fmt.Sprintf("criteria[%d].run", i),
+				"a criterion's command has no WF_OUT, so it can't pass",
+				"the files by their names: it runs in a copy of what is judged", plain.Quote(run.Text),
+				"run: test -s report.md")
 		}
 	}
 }
@@ -550,9 +548,8 @@ func (l *linter) schemas(n *node, in *env) {
 	if named == nil {
 		return
 	}
-	checks := n.raw.Child("criteria")
-	runs := func(c document.Node) bool { return c.Child("run") != nil }
-	measured := checks != nil && slices.ContainsFunc(checks.Kids, runs)
+	measured := slices.ContainsFunc(n.raw.Child("criteria").Items(),
+		func(c document.Node) bool { return c.Child("run") != nil })
 	entries := []document.Node{*named}
 	if named.Kind == document.Object {
 		entries = named.Kids
@@ -611,18 +608,16 @@ func (l *linter) review(n *node, in *env, roles []string) {
 		l.name(n, in, "review.rubric", rubric, sorted(l.w.rubrics), "rubric")
 	}
 	seats := map[string]bool{}
-	if by := r.Child("by"); by != nil {
-		for i, name := range by.Kids {
-			seats[name.Text] = true
-			field := fmt.Sprintf("review.by[%d]", i)
-			if strings.Contains(name.Text, "{{") {
-				l.name(n, in, field, &name, append(roles, plan.ReviewerPerson, plan.ReviewerChecks), "role")
-			}
-			// Who is no role is an agent or a person; one letter beside a role is neither.
-			if near := plandoc.Nearest(name.Text, roles); near != "" && !slices.Contains(roles, name.Text) &&
-				slip(near, name.Text) {
-				l.unknown(n, field, "names no role", name.Text, roles)
-			}
+	for i, name := range r.Child("by").Items() {
+		seats[name.Text] = true
+		field := fmt.Sprintf("review.by[%d]", i)
+		if strings.Contains(name.Text, "{{") {
+			l.name(n, in, field, &name, append(roles, plan.ReviewerPerson, plan.ReviewerChecks), "role")
+		}
+		// Who is no role is an agent or a person; one letter beside a role is neither.
+		if near := plandoc.Nearest(name.Text, roles); near != "" && !slices.Contains(roles, name.Text) &&
+			slip(near, name.Text) {
+			l.unknown(n, field, "names no role", name.Text, roles)
 		}
 	}
 	agree := r.Child("agree")

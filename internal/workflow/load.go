@@ -419,22 +419,19 @@ func (w *Workflow) take(f *file) {
 			w.differsIn(f, "facts", name)
 		}
 	}
-	if list := f.root.Child("criteria"); list != nil {
-		for i := range list.Kids {
-			c := &list.Kids[i]
-			same := slices.IndexFunc(w.criteria, func(have rootCriterion) bool {
-				return have.raw.Child("id").Text == c.Child("id").Text
-			})
-			switch {
-			case same < 0:
-				w.criteria = append(w.criteria, rootCriterion{c, []*file{f}})
-			case w.criteria[same].raw.Child("statement").Text != c.Child("statement").Text ||
-				w.criteria[same].files[0] == f:
-				have := w.criteria[same]
-				w.differs(f, fmt.Sprintf("criteria[%d]", i), c.Child("id").Text, have.files[0].Name, int(have.raw.Line))
-			default:
-				w.criteria[same].files = append(w.criteria[same].files, f)
-			}
+	for i, c := range f.root.Child("criteria").Items() {
+		same := slices.IndexFunc(w.criteria, func(have rootCriterion) bool {
+			return have.raw.Child("id").Text == c.Child("id").Text
+		})
+		switch {
+		case same < 0:
+			w.criteria = append(w.criteria, rootCriterion{&c, []*file{f}})
+		case w.criteria[same].raw.Child("statement").Text != c.Child("statement").Text ||
+			w.criteria[same].files[0] == f:
+			have := w.criteria[same]
+			w.differs(f, fmt.Sprintf("criteria[%d]", i), c.Child("id").Text, have.files[0].Name, int(have.raw.Line))
+		default:
+			w.criteria[same].files = append(w.criteria[same].files, f)
 		}
 	}
 }
@@ -471,14 +468,7 @@ func (w *Workflow) differs(f *file, path, name, other string, line int) {
 }
 
 func keys(n *document.Node) []string {
-	if n == nil {
-		return nil
-	}
-	names := make([]string, len(n.Kids))
-	for i := range n.Kids {
-		names[i] = n.Kids[i].Key
-	}
-	return names
+	return each.Of(n.Items(), func(kid document.Node) string { return kid.Key })
 }
 
 // nodes makes the tree of a list of nodes. via are the workflows on the way here.
@@ -581,10 +571,8 @@ func (w *Workflow) Commands() []string {
 	}
 	walk(w.nodes, func(n *node) {
 		add(n.raw.Child("run"))
-		if list := n.raw.Child("criteria"); list != nil {
-			for i := range list.Kids {
-				add(list.Kids[i].Child("run"))
-			}
+		for _, c := range n.raw.Child("criteria").Items() {
+			add(c.Child("run"))
 		}
 	})
 	return lines

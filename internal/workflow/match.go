@@ -97,10 +97,7 @@ func (x *expander) resolve(n *node, from *inst, field string) (out wanted) {
 	for part := range strings.SplitSeq(field, ".") {
 		list = list.Child(part)
 	}
-	if list == nil {
-		return out
-	}
-	for k := range list.Kids {
+	for k := range list.Items() {
 		raw := &list.Kids[k]
 		if prev := from.env.find(prevName); prev != nil && prev.value == int64(0) && uses(raw.Text, prevName) {
 			continue

@@ -127,14 +127,10 @@ func (in *Inputs) Items() (all []string) {
 }
 
 func (f *file) readParams() {
-	list := f.root.Child("params")
-	if list == nil {
-		return
-	}
-	for i := range list.Kids {
-		p := Param{Name: list.Kids[i].Key}
-		_ = decode(&list.Kids[i], &p) // it fits the schema
-		if n := list.Kids[i].Child("default"); n != nil {
+	for _, raw := range f.root.Child("params").Items() {
+		p := Param{Name: raw.Key}
+		_ = decode(&raw, &p) // it fits the schema
+		if n := raw.Child("default"); n != nil {
 			p.Default = n.Value(document.Exact)
 		}
 		f.set = append(f.set, p)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/schema"
 )
 
@@ -46,17 +47,10 @@ func (w *Workflow) parsed(name string) *schema.Schema {
 // makes are the files of a task as written.
 func (n *node) makes() []string {
 	m := n.raw.Child("make")
-	if m == nil {
-		return nil
-	}
-	if m.Kind == document.String {
+	if m != nil && m.Kind == document.String {
 		return []string{m.Text}
 	}
-	files := make([]string, len(m.Kids))
-	for i := range m.Kids {
-		files[i] = m.Kids[i].Text
-	}
-	return files
+	return each.Of(m.Items(), func(file document.Node) string { return file.Text })
 }
 
 // sourceOf is the node of the task that a loop's of or until.of names, nil if there is none.
