@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/document"
 	"gitwf/internal/each"
 	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
@@ -55,7 +56,7 @@ func (r *reader) backlog(f Found) (*source, *plan.Plan) {
 	}
 	if file := path.Join(f.Path, "config.yml"); r.has(file) {
 		if text, ok := r.read(file); ok {
-			src.name = firstText(r.front([]outline.Line{{Text: text}}).get("project_name"), f.Name)
+			src.name = firstText(r.front([]outline.Line{{Text: text}}).Child("project_name"), f.Name)
 		}
 	}
 	names := r.milestones(path.Join(f.Path, "milestones"))
@@ -67,9 +68,10 @@ func (r *reader) backlog(f Found) (*source, *plan.Plan) {
 		}
 		doc := r.front(front)
 		if m := backlogName.Get().FindStringSubmatch(path.Base(file)); m != nil && len(front) == 0 {
-			doc.fields["id"], doc.fields["title"], doc.fields["status"] = m[1], strings.ReplaceAll(m[2], "-", " "), ""
+			doc.Kids = []document.Node{textNode("id", m[1]), textNode("title", strings.ReplaceAll(m[2], "-", " ")),
+				textNode("status", "")}
 		}
-		if !doc.has("id") || !doc.has("status") {
+		if doc.Child("id") == nil || doc.Child("status") == nil {
 			r.note("no-task", file, 1, "has no id and status in its head, and is no task")
 			src.lines = src.lines[:before]
 			continue
@@ -104,17 +106,18 @@ func (r *reader) milestones(dir string) map[string]string {
 		if text, ok := r.read(path.Join(dir, name)); ok && strings.EqualFold(path.Ext(name), ".md") {
 			front, _ := outline.Cut(text)
 			doc := r.front(front)
-			titles[strings.ToLower(doc.str("id"))] = doc.str("title")
+			titles[strings.ToLower(textOf(doc.Child("id")))] = textOf(doc.Child("title"))
 		}
 	}
 	return titles
 }
 
-func (r *reader) backlogTask(file string, doc *object, whole *outline.Node) *item {
-	it := &item{source: doc.str("id"), wish: doc.str("id"), file: file, line: 1, title: doc.str("title"),
-		word: doc.str("status"), parent: firstText(doc.get("parent_task_id"), doc.get("parent")),
-		fields: doc.without("id", "title", "status")}
-	it.deps = each.Add(it.deps, refs(doc.get("dependencies"))...)
+func (r *reader) backlogTask(file string, doc *document.Node, whole *outline.Node) *item {
+	it := &item{source: textOf(doc.Child("id")), wish: textOf(doc.Child("id")), file: file, line: 1,
+		title: textOf(doc.Child("title")), word: textOf(doc.Child("status")),
+		parent: firstText(doc.Child("parent_task_id"), doc.Child("parent")),
+		fields: without(doc, "id", "title", "status")}
+	it.deps = each.Add(it.deps, refs(doc.Child("dependencies"))...)
 	made := map[*outline.Node]bool{}
 	section := ""
 	whole.Walk(func(n, _ *outline.Node) bool {

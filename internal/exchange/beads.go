@@ -1,19 +1,20 @@
 package exchange
 
 import (
+	"strconv"
 	"strings"
 
+	"gitwf/internal/document"
 	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
-func isBead(o *object) bool { return o.has("issue_type") }
+func isBead(o *document.Node) bool { return o.Child("issue_type") != nil }
 
 // isBeads reports whether lines of JSON are issues: beads keeps other lists beside them.
 func isBeads(file, text string) bool {
-	v, _ := (&reader{}).jsonText(file, firstLine(text), 1)
-	first, _ := v.(*object)
-	return text == "" || first.has("id") && first.has("title")
+	first, _ := (&reader{}).jsonText(file, firstLine(text), 1)
+	return text == "" || hasTitle(first)
 }
 
 const minutesADay = 60 * hoursADay
@@ -28,25 +29,19 @@ func (r *reader) beads(f Found) (*source, *plan.Plan) {
 	if name, below := strings.CutSuffix(f.Path, "/.beads/issues.jsonl"); below {
 		src.name = name[strings.LastIndexByte(name, '/')+1:]
 	}
-	add := func(v any, line int) {
-		doc, ok := v.(*object)
-		if !ok {
+	add := func(v *document.Node, line int) {
+		if v.Kind != document.Object {
 			r.find("wrong-type", f.Path, line, "is no issue", "{...}", kindOf(v))
 			return
 		}
-		if it := r.beadsIssue(f.Path, line, doc); it != nil {
+		if it := r.beadsIssue(f.Path, line, v); it != nil {
 			src.items = append(src.items, it)
 		}
 	}
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		v, ok := r.jsonText(f.Path, text, 1)
-		list, _ := v.([]any)
-		for _, v := range list {
-			line := 1
-			if doc, ok := v.(*object); ok {
-				line = doc.line
-			}
-			add(v, line)
+		for _, item := range listOf(v) {
+			add(&item, int(item.Line))
 		}
 		if !ok {
 			return nil, nil
@@ -67,20 +62,20 @@ func (r *reader) beads(f Found) (*source, *plan.Plan) {
 	return src, nil
 }
 
-func (r *reader) beadsIssue(file string, line int, doc *object) *item {
-	id := strings.TrimSpace(doc.str("id"))
+func (r *reader) beadsIssue(file string, line int, doc *document.Node) *item {
+	id := strings.TrimSpace(textOf(doc.Child("id")))
 	if id == "" {
 		r.find("missing-field", file, line, "the issue has no id; left out", `"id": "bd-1"`, "nothing")
 		return nil
 	}
-	word := doc.str("status")
-	if word == "tombstone" || doc.str("deleted_at") != "" {
+	word := textOf(doc.Child("status"))
+	if word == "tombstone" || textOf(doc.Child("deleted_at")) != "" {
 		r.note("deleted", file, line, id+" was deleted there; left out")
 		return nil
 	}
 	it := &item{
-		source: id, wish: id, file: file, line: line, title: doc.str("title"), word: word,
-		fields: doc.without("id", "title", "description", "design", "notes", "acceptance_criteria", "status"),
+		source: id, wish: id, file: file, line: line, title: textOf(doc.Child("title")), word: word,
+		fields: without(doc, "id", "title", "description", "design", "notes", "acceptance_criteria", "status"),
 	}
 	if strings.TrimSpace(it.title) == "" {
 		r.note("missing-field", file, line, id+" has no title")
@@ -88,24 +83,23 @@ func (r *reader) beadsIssue(file string, line int, doc *object) *item {
 	var parts []string
 	for _, field := range []struct{ key, head string }{{"description", ""}, {"design", "Design:\n"},
 		{"notes", "Notes:\n"}} {
-		if s := strings.TrimSpace(doc.str(field.key)); s != "" {
+		if s := strings.TrimSpace(textOf(doc.Child(field.key))); s != "" {
 			parts = append(parts, field.head+s)
 		}
 	}
 	it.text = strings.Join(parts, "\n\n")
-	it.criteria = append(it.criteria, texts(doc.get("acceptance_criteria"))...)
+	it.criteria = append(it.criteria, texts(doc.Child("acceptance_criteria"))...)
 	it.files = pathsIn(it.text)
-	if m, ok := doc.get("estimated_minutes").(int64); ok && m > 0 {
+	if m, err := strconv.ParseInt(textOf(doc.Child("estimated_minutes")), 10, 64); err == nil && m > 0 {
 		it.days = min(float64(m)/minutesADay, 10_000)
 	}
-	for _, v := range doc.list("dependencies") {
-		dep, ok := v.(*object)
-		if !ok {
-			r.find("wrong-type", file, line, id+" has a dependency that is no object", "{...}", kindOf(v))
+	for _, dep := range listOf(doc.Child("dependencies")) {
+		if dep.Kind != document.Object {
+			r.find("wrong-type", file, line, id+" has a dependency that is no object", "{...}", kindOf(&dep))
 			continue
 		}
-		on := firstText(dep.get("depends_on_id"), dep.get("id"))
-		switch dep.str("type") {
+		on := firstText(dep.Child("depends_on_id"), dep.Child("id"))
+		switch textOf(dep.Child("type")) {
 		case "parent-child":
 			if it.parent == "" {
 				it.parent = on

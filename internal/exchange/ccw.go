@@ -1,19 +1,20 @@
 package exchange
 
 import (
-	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gitwf/internal/document"
 	"gitwf/internal/each"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
 
-func isCCW(o *object) bool {
-	return o.has("id") && (o.object("context") != nil || o.object("flow_control") != nil)
+func isCCW(o *document.Node) bool {
+	object := func(key string) bool { return kindOf(o.Child(key)) == anObject }
+	return o.Child("id") != nil && (object("context") || object("flow_control"))
 }
 
 // ccw reads a session directory of the workflow system whose tasks are JSON files (seed 1), or one of its tasks. What
@@ -66,9 +67,9 @@ func (r *reader) ccwSession(f Found, src *source) {
 	file := path.Join(f.Path, "workflow-session.json")
 	if r.has(file) {
 		if doc, ok := r.jsonFile(file); ok {
-			src.fields, src.id = doc.plain(), doc.str("session_id")
-			if name := strings.TrimSpace(firstText(doc.get("project"), doc.get("description"), doc.get("topic"),
-				doc.get("title"))); name != "" {
+			src.fields, src.id = without(doc), textOf(doc.Child("session_id"))
+			if name := strings.TrimSpace(firstText(doc.Child("project"), doc.Child("description"), doc.Child("topic"),
+				doc.Child("title"))); name != "" {
 				src.name, src.top = name, name
 			}
 		}
@@ -84,66 +85,67 @@ func (r *reader) ccwSession(f Found, src *source) {
 }
 
 // ccwTask makes an item of one task file.
-func (r *reader) ccwTask(file string, doc *object) *item {
-	id := firstText(doc.get("id"), strings.TrimSuffix(path.Base(file), path.Ext(file)))
-	context, flow := doc.object("context"), doc.object("flow_control")
+func (r *reader) ccwTask(file string, doc *document.Node) *item {
+	id := firstText(doc.Child("id"), strings.TrimSuffix(path.Base(file), path.Ext(file)))
+	context, flow := doc.Child("context"), doc.Child("flow_control")
 	it := &item{
-		source: id, wish: id, file: file, line: doc.line, title: doc.str("title"), word: doc.str("status"),
-		text: ccwText(doc, context), parent: firstText(context.get("parent"), doc.get("parent"),
-			doc.get("parent_id"), doc.object("relations").get("parent")),
-		fields: doc.without("id", "title", "status", "meta", "context"),
+		source: id, wish: id, file: file, line: int(doc.Line), title: textOf(doc.Child("title")),
+		word: textOf(doc.Child("status")), text: ccwText(doc, context),
+		parent: firstText(context.Child("parent"), doc.Child("parent"), doc.Child("parent_id"),
+			doc.Child("relations").Child("parent")),
+		fields: without(doc, "id", "title", "status", "meta", "context"),
 	}
 	it.heading = it.word == "container"
-	if meta := doc.object("meta"); meta != nil && !meta.has(keyImported) {
-		it.meta = meta.plain()
+	if meta := doc.Child("meta"); meta != nil && meta.Child(keyImported) == nil {
+		it.meta = without(meta)
 	}
-	if context != nil && len(context.fields) > 0 {
-		it.context = context.plain()
+	if context != nil && len(context.Kids) > 0 {
+		it.context = without(context)
 	}
-	for _, deps := range []any{context.get("depends_on"), doc.get("depends_on"), doc.get("dependencies"),
-		doc.object("relations").get("dependencies")} {
+	for _, deps := range []*document.Node{context.Child("depends_on"), doc.Child("depends_on"),
+		doc.Child("dependencies"), doc.Child("relations").Child("dependencies")} {
 		it.deps = each.Add(it.deps, refs(deps)...)
 	}
-	for _, list := range []any{context.get("acceptance"), context.get("acceptance_criteria"),
-		doc.object("convergence").get("criteria"), doc.get("acceptance"), doc.get("acceptance_criteria"),
-		doc.get("acceptanceCriteria")} {
+	for _, list := range []*document.Node{context.Child("acceptance"), context.Child("acceptance_criteria"),
+		doc.Child("convergence").Child("criteria"), doc.Child("acceptance"), doc.Child("acceptance_criteria"),
+		doc.Child("acceptanceCriteria")} {
 		if it.criteria = texts(list); len(it.criteria) > 0 {
 			break
 		}
 	}
-	for _, list := range []any{flow.get("target_files"), context.get("focus_paths"), doc.get("files"),
-		doc.get("target_files"), doc.object("implementation").get("files")} {
+	for _, list := range []*document.Node{flow.Child("target_files"), context.Child("focus_paths"), doc.Child("files"),
+		doc.Child("target_files"), doc.Child("implementation").Child("files")} {
 		it.files = each.Add(it.files, filesOf(list)...)
 	}
-	meta := doc.object("meta")
-	it.days = days(firstText(meta.get("estimated_effort"), meta.get("effort"), doc.get("effort"),
-		doc.get("estimated_effort")))
+	meta := doc.Child("meta")
+	it.days = days(firstText(meta.Child("estimated_effort"), meta.Child("effort"), doc.Child("effort"),
+		doc.Child("estimated_effort")))
 	return it
 }
 
 // ccwText puts together what the agent of that system would have been told in words. Its commands are no words.
-func ccwText(doc, context *object) string {
+func ccwText(doc, context *document.Node) string {
 	var parts []string
-	add := func(head string, v any) {
+	add := func(head string, v *document.Node) {
 		if s := strings.TrimSpace(wordsIn(v)); s != "" {
 			parts = append(parts, head+s)
 		}
 	}
-	add("", doc.get("description"))
-	add("", context.get("objective"))
-	add("Requirements:\n", context.get("requirements"))
-	add("", doc.object("flow_control").get("implementation_approach"))
+	add("", doc.Child("description"))
+	add("", context.Child("objective"))
+	add("Requirements:\n", context.Child("requirements"))
+	add("", doc.Child("flow_control").Child("implementation_approach"))
 	for _, key := range []string{"implementation", "implementation_steps", "implementation_notes", "subtasks",
 		"rationale", "test", "risks", "read_first", "reference", "scope"} {
-		add(key+": ", doc.get(key))
+		add(key+": ", doc.Child(key))
 	}
 	return strings.Join(parts, "\n\n")
 }
 
 // wordsIn are what a value says: the items of a list, the fields of an object, its title in front.
-func wordsIn(v any) string {
+func wordsIn(v *document.Node) string {
 	var lines []string
-	add := func(head string, v any) {
+	add := func(head string, v *document.Node) {
 		if s := strings.TrimSpace(wordsIn(v)); s != "" {
 			if strings.Contains(s, "\n") && strings.HasSuffix(head, ": ") {
 				s = "\n" + s
@@ -151,19 +153,20 @@ func wordsIn(v any) string {
 			lines = append(lines, head+strings.ReplaceAll(s, "\n", "\n  "))
 		}
 	}
-	switch v := v.(type) {
-	case []any:
-		for _, item := range v {
-			add("- ", item)
+	switch {
+	case v == nil:
+	case v.Kind == document.Array:
+		for i := range v.Kids {
+			add("- ", &v.Kids[i])
 		}
-	case *object:
+	case v.Kind == document.Object:
 		first := []string{"title", "task_description", "description"}
 		for _, key := range first {
-			add("", v.get(key))
+			add("", v.Child(key))
 		}
-		for _, key := range slices.Sorted(maps.Keys(v.fields)) {
+		for _, key := range keysOf(v) {
 			if !slices.Contains(first, key) && !strings.HasPrefix(key, "command") && key != "step" {
-				add(key+": ", v.get(key))
+				add(key+": ", v.Child(key))
 			}
 		}
 	default:

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"gitwf/internal/document"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
 )
@@ -34,9 +35,9 @@ type importer struct {
 	read   func(*reader, Found) (*source, *plan.Plan) // what was found, or git wf's own plan
 	dirs   []string                                   // below which the system keeps its plans
 	files  []string                                   // in which it does, seen from such a directory
-	object func(o *object) bool                       // whether a JSON object is one of its documents
-	list   func(o *object) bool                       // whether a JSON list is, by its first item
-	parts  func(o *object) []string                   // the names of the plans in an object that holds several
+	object func(o *document.Node) bool                // whether a JSON object is one of its documents
+	list   func(o *document.Node) bool                // whether a JSON list is, by its first item
+	parts  func(o *document.Node) []string            // the names of the plans in an object that holds several
 	text   func(r *reader, file, text string) bool    // whether any other text is
 }
 
@@ -54,7 +55,7 @@ var importers = [...]importer{
 	{format: formatKiro, read: (*reader).kiro, dirs: []string{".kiro/specs"}, text: isKiro},
 	{format: formatOpenSpec, read: (*reader).openSpec, dirs: []string{"openspec/changes", "changes"}, text: isOpenSpec},
 	{format: formatGitHub, read: (*reader).github, object: isIssue, list: isIssue},
-	{format: formatTaskMaster, list: func(o *object) bool { return o.has("id") && o.has("title") }},
+	{format: formatTaskMaster, list: hasTitle},
 	{format: formatDevPlan, read: (*reader).devPlan, text: isDevPlan},
 	{format: formatBoxes, read: (*reader).boxes, text: isBoxes},
 }

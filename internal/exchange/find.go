@@ -2,11 +2,11 @@ package exchange
 
 import (
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 
+	"gitwf/internal/document"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plan"
 )
@@ -194,15 +194,15 @@ func (r *reader) findJSON(file, name, text string) []Found {
 	}
 	r.findings = r.findings[:before] // Read reports them
 	fields := ""
-	switch v := v.(type) {
-	case []any:
-		first, _ := firstOf(v).(*object)
+	switch v.Kind {
+	case document.Array:
+		first := firstOf(v)
 		for _, i := range importers {
 			if i.list != nil && i.list(first) {
 				return []Found{{i.format, file, name}}
 			}
 		}
-	case *object:
+	case document.Object:
 		for _, i := range importers {
 			if i.object != nil && i.object(v) {
 				return []Found{{i.format, file, name}}
@@ -219,7 +219,7 @@ func (r *reader) findJSON(file, name, text string) []Found {
 		if len(found) > 0 {
 			return found
 		}
-		fields = strings.Join(slices.Sorted(maps.Keys(v.fields)), ", ")
+		fields = strings.Join(keysOf(v), ", ")
 	}
 	r.find("unknown-format", file, 1, "is of no system that is known", known, fields)
 	return nil
@@ -228,9 +228,10 @@ func (r *reader) findJSON(file, name, text string) []Found {
 const known = "a plan of git wf, or of spec-kit, Kiro, OpenSpec, task-master, Backlog.md, beads, GitHub issues, CCW; " +
 	"milestones and tasks with a status; or boxes (- [ ])"
 
-func firstOf(list []any) any {
-	if len(list) == 0 {
+// firstOf is the first item of a list, nil if there is none.
+func firstOf(n *document.Node) *document.Node {
+	if len(listOf(n)) == 0 {
 		return nil
 	}
-	return list[0]
+	return &n.Kids[0]
 }

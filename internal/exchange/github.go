@@ -5,11 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/document"
 	"gitwf/internal/outline"
 	"gitwf/internal/plan"
 )
 
-func isIssue(o *object) bool { return o.has("title") && (o.has("body") || o.has("number")) }
+func isIssue(o *document.Node) bool {
+	return o.Child("title") != nil && (o.Child("body") != nil || o.Child("number") != nil)
+}
 
 // github reads issues as gh or the web interface prints them in JSON. Of a list each issue is a task, and the boxes in
 // its body are tasks below it; of one issue the boxes are the tasks, or, without any, itself.
@@ -19,44 +22,43 @@ func (r *reader) github(f Found) (*source, *plan.Plan) {
 	if !ok {
 		return nil, nil
 	}
-	switch v := v.(type) {
-	case *object:
-		src.name = firstText(v.get("title"), f.Name)
-		src.fields = v.without("body")
-		_, whole := outline.Cut(v.str("body"))
-		if src.top = r.boxTasks(src, f.Path, v.line, whole, nil); len(src.items) == 0 {
+	if v.Kind == document.Object {
+		src.name = firstText(v.Child("title"), f.Name)
+		src.fields = without(v, "body")
+		_, whole := outline.Cut(textOf(v.Child("body")))
+		if src.top = r.boxTasks(src, f.Path, int(v.Line), whole, nil); len(src.items) == 0 {
 			src.top = ""
 			r.issue(f.Path, v, 0, src)
 		}
-	case []any:
-		for i, v := range v {
-			if doc, ok := v.(*object); ok {
-				r.issue(f.Path, doc, i, src)
-			} else {
-				r.find("wrong-type", f.Path, 0, fmt.Sprintf("[%d] is no issue", i), "{...}", kindOf(v))
-			}
+	}
+	for i, doc := range listOf(v) {
+		if doc.Kind == document.Object {
+			r.issue(f.Path, &doc, i, src)
+		} else {
+			r.find("wrong-type", f.Path, 0, fmt.Sprintf("[%d] is no issue", i), "{...}", kindOf(&doc))
 		}
 	}
 	return src, nil
 }
 
 // issue makes an item of an issue, and items below it of the boxes in its body.
-func (r *reader) issue(file string, doc *object, i int, src *source) {
-	number := firstText(doc.get("number"), doc.get("id"), int64(i+1))
-	it := &item{file: file, line: doc.line, title: doc.str("title"), word: strings.ToLower(doc.str("state")),
-		source: "#" + number, wish: "ISSUE-" + number, fields: doc.without("number", "title", "state", "body")}
-	if reason := firstText(doc.get("stateReason"), doc.get("state_reason")); it.word == "closed" && reason != "" {
+func (r *reader) issue(file string, doc *document.Node, i int, src *source) {
+	number := firstText(doc.Child("number"), doc.Child("id"), int64(i+1))
+	it := &item{file: file, line: int(doc.Line), title: textOf(doc.Child("title")),
+		word:   strings.ToLower(textOf(doc.Child("state"))),
+		source: "#" + number, wish: "ISSUE-" + number, fields: without(doc, "number", "title", "state", "body")}
+	if reason := firstText(doc.Child("stateReason"), doc.Child("state_reason")); it.word == "closed" && reason != "" {
 		it.word = strings.ToLower(reason)
 	}
 	src.items = append(src.items, it)
-	_, whole := outline.Cut(doc.str("body"))
-	it.text = r.boxTasks(src, file, doc.line, whole, it)
+	_, whole := outline.Cut(textOf(doc.Child("body")))
+	it.text = r.boxTasks(src, file, int(doc.Line), whole, it)
 	it.files = pathsIn(it.text)
-	if milestone := firstText(doc.object("milestone").get("title")); milestone != "" {
+	if milestone := firstText(doc.Child("milestone").Child("title")); milestone != "" {
 		it.parent = "milestone " + milestone
 		if !hasSource(src, it.parent) {
 			src.items = append(src.items, &item{source: it.parent, title: milestone, heading: true, file: file,
-				line: doc.line})
+				line: int(doc.Line)})
 		}
 	}
 }

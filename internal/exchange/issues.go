@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gitwf/internal/document"
 	"gitwf/internal/outline"
 	"gitwf/internal/pattern"
 	"gitwf/internal/plain"
@@ -31,18 +32,18 @@ func Issues(name string, data []byte) ([]Issue, plan.Findings) {
 	var all []Issue
 	if text, ok := r.decode(name, data); ok {
 		v, ok := r.jsonText(name, text, 1)
-		list, isList := v.([]any)
-		if ok && !isList {
-			list = []any{v}
+		list := listOf(v)
+		if ok && v.Kind != document.Array {
+			list = []document.Node{*v}
 		}
-		for i, v := range list {
-			doc, _ := v.(*object)
-			if !isIssue(doc) {
-				r.find("wrong-type", name, 0, fmt.Sprintf("[%d] is no issue", i), "number, title and body", kindOf(v))
+		for i, doc := range list {
+			if !isIssue(&doc) {
+				r.find("wrong-type", name, 0, fmt.Sprintf("[%d] is no issue", i), "number, title and body",
+					kindOf(&doc))
 				continue
 			}
-			issue := issueOf(doc)
-			if doc.get("pull_request") == nil && !strings.Contains(issue.URL, "/pull/") {
+			issue := issueOf(&doc)
+			if kindOf(doc.Child("pull_request")) == nothing && !strings.Contains(issue.URL, "/pull/") {
 				all = append(all, issue)
 			}
 		}
@@ -51,9 +52,10 @@ func Issues(name string, data []byte) ([]Issue, plan.Findings) {
 }
 
 // issueOf reads an issue. The empty boxes of its text are what must be true of it.
-func issueOf(doc *object) Issue {
-	i := Issue{Title: doc.str("title"), Text: doc.str("body"), Number: firstText(doc.get("number")),
-		URL: firstText(doc.get("html_url"), doc.get("url")), Closed: stateOf(doc.str("state")) == over}
+func issueOf(doc *document.Node) Issue {
+	i := Issue{Title: textOf(doc.Child("title")), Text: textOf(doc.Child("body")),
+		Number: firstText(doc.Child("number")), URL: firstText(doc.Child("html_url"), doc.Child("url")),
+		Closed: stateOf(textOf(doc.Child("state"))) == over}
 	if !webAddress.Get().MatchString(i.URL) {
 		i.URL = ""
 	}
@@ -66,11 +68,8 @@ func issueOf(doc *object) Issue {
 		return true
 	})
 	worst := len(Severities)
-	for _, label := range doc.list("labels") {
-		name := textOf(label)
-		if o, ok := label.(*object); ok {
-			name = o.str("name")
-		}
+	for _, label := range listOf(doc.Child("labels")) {
+		name := firstText(&label, label.Child("name"))
 		word := strings.ToLower(name[strings.LastIndexAny(name, " :/")+1:]) // of "priority: high", or "P1"
 		for at, severity := range Severities[:worst] {
 			if word == severity || word == fmt.Sprintf("p%d", at) {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,43 +12,28 @@ import (
 	"gitwf/internal/pattern"
 )
 
-// object is a JSON object with the line on which it begins. Values are string, bool, int64, float64, nil, []any and
-// *object.
-type object struct {
-	line   int
-	fields map[string]any
-}
-
-func (o *object) get(key string) any {
-	if o == nil {
+// listOf are the items of a list, none of anything else.
+func listOf(n *document.Node) []document.Node {
+	if n == nil || n.Kind != document.Array {
 		return nil
 	}
-	return o.fields[key]
+	return n.Kids
 }
 
-func (o *object) has(key string) bool {
-	if o == nil {
-		return false
-	}
-	_, ok := o.fields[key]
-	return ok
-}
-
-func (o *object) str(key string) string { return textOf(o.get(key)) }
-
-func (o *object) object(key string) *object {
-	child, _ := o.get(key).(*object)
-	return child
-}
-
-func (o *object) list(key string) []any {
-	list, _ := o.get(key).([]any)
-	return list
+// keysOf are the names of the fields of an object, in order.
+func keysOf(o *document.Node) []string {
+	keys := each.Of(o.Kids, func(n document.Node) string { return n.Key })
+	slices.Sort(keys)
+	return keys
 }
 
 // textOf is a scalar as text: people write ids as numbers or as strings.
 func textOf(v any) string {
 	switch v := v.(type) {
+	case *document.Node:
+		if v != nil && len(v.Kids) == 0 {
+			return textOf(v.Value(document.Exact))
+		}
 	case string:
 		return v
 	case int64:
@@ -63,14 +49,19 @@ func textOf(v any) string {
 // texts are the scalars of a list; a single one is a list of itself, lines of it items of the list.
 func texts(v any) []string {
 	switch v := v.(type) {
-	case []any:
+	case *document.Node:
+		if v != nil && v.Kind == document.String {
+			return texts(v.Text)
+		}
 		var out []string
-		for _, item := range v {
-			if s := strings.TrimSpace(textOf(item)); s != "" {
+		for _, item := range listOf(v) {
+			if s := strings.TrimSpace(textOf(&item)); s != "" {
 				out = append(out, s)
 			}
 		}
-		return out
+		if out != nil {
+			return out
+		}
 	case string:
 		var out []string
 		for line := range strings.Lines(v) {
@@ -88,32 +79,9 @@ func texts(v any) []string {
 	return nil
 }
 
-// value is a value without lines, as plan.json holds it.
-func value(v any) any {
-	switch v := v.(type) {
-	case *object:
-		return v.plain()
-	case []any:
-		list := make([]any, len(v))
-		for i, item := range v {
-			list[i] = value(item)
-		}
-		return list
-	}
-	return v
-}
-
-func (o *object) plain() map[string]any {
-	m := make(map[string]any, len(o.fields))
-	for k, v := range o.fields {
-		m[k] = value(v)
-	}
-	return m
-}
-
-// without is the object as plan.json holds it, but for some keys.
-func (o *object) without(keys ...string) map[string]any {
-	m := o.plain()
+// without is an object as plan.json holds it, but for some keys.
+func without(o *document.Node, keys ...string) map[string]any {
+	m, _ := o.Value(document.Exact).(map[string]any)
 	for _, k := range keys {
 		delete(m, k)
 	}
@@ -125,7 +93,7 @@ var jsonLimits = document.Limits{Depth: 60, Values: 4_000_000, Fields: 900}
 
 // jsonText reads one JSON document whose first line has the given number. What is mended is a finding with its line; so
 // is what can't be read at all, and ok is false.
-func (r *reader) jsonText(name, text string, line int) (value any, ok bool) {
+func (r *reader) jsonText(name, text string, line int) (value *document.Node, ok bool) {
 	before := len(r.findings)
 	relaxed := false
 	root, err := document.JSON{Limits: jsonLimits, FirstLine: line, Comments: true, Mend: func(f *document.Fault) {
@@ -147,7 +115,7 @@ func (r *reader) jsonText(name, text string, line int) (value any, ok bool) {
 		r.find("syntax", name, f.Line, "is no JSON: "+f.Text(), "JSON as RFC 8259 has it", "")
 		return nil, false
 	}
-	return valueOf(root), err == nil
+	return root, err == nil
 }
 
 const noComments = "JSON has no comments, and no comma behind the last item"
@@ -166,26 +134,8 @@ var mended = map[document.Problem]struct{ code, text string }{
 	document.HalfPair:   {"half-pair", "has half of a surrogate pair in a text; replaced"},
 }
 
-func valueOf(n *document.Node) any {
-	switch n.Kind {
-	case document.Object:
-		o := &object{line: int(n.Line), fields: make(map[string]any, len(n.Kids))}
-		for i := range n.Kids {
-			o.fields[n.Kids[i].Key] = valueOf(&n.Kids[i])
-		}
-		return o
-	case document.Array:
-		list := make([]any, len(n.Kids))
-		for i := range n.Kids {
-			list[i] = valueOf(&n.Kids[i])
-		}
-		return list
-	}
-	return n.Value(document.Exact)
-}
-
 // jsonValue reads a file that is one JSON document.
-func (r *reader) jsonValue(name string) (value any, ok bool) {
+func (r *reader) jsonValue(name string) (value *document.Node, ok bool) {
 	text, ok := r.read(name)
 	if !ok {
 		return nil, false
@@ -194,28 +144,32 @@ func (r *reader) jsonValue(name string) (value any, ok bool) {
 }
 
 // jsonFile reads a file that is one JSON object.
-func (r *reader) jsonFile(name string) (*object, bool) {
+func (r *reader) jsonFile(name string) (*document.Node, bool) {
 	v, ok := r.jsonValue(name)
-	if !ok {
+	if ok && v.Kind != document.Object {
+		r.find("wrong-type", name, 1, "is no JSON object", "{...}", "")
 		return nil, false
 	}
-	o, ok := v.(*object)
-	if !ok {
-		r.find("wrong-type", name, 1, "is no JSON object", "{...}", "")
-	}
-	return o, ok
+	return v, ok
 }
 
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "nothing"
-	case string:
+// What kindOf says of them.
+const (
+	nothing  = "nothing"
+	aList    = "a list"
+	anObject = "an object"
+)
+
+func kindOf(v *document.Node) string {
+	switch {
+	case v == nil || v.Kind == document.Null:
+		return nothing
+	case v.Kind == document.String:
 		return "text"
-	case []any:
-		return "a list"
-	case *object:
-		return "an object"
+	case v.Kind == document.Array:
+		return aList
+	case v.Kind == document.Object:
+		return anObject
 	}
 	return textOf(v)
 }
@@ -230,20 +184,13 @@ func firstText(values ...any) string {
 }
 
 // refs are the ids in a list of references, whether they are texts, numbers or objects.
-func refs(v any) []string {
-	list, ok := v.([]any)
-	if !ok {
-		if s := textOf(v); s != "" {
-			return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
-		}
-		return nil
+func refs(v *document.Node) []string {
+	if s := textOf(v); s != "" {
+		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
 	}
 	var out []string
-	for _, item := range list {
-		s := textOf(item)
-		if o, ok := item.(*object); ok {
-			s = firstText(o.get("id"), o.get("task_id"), o.get("depends_on_id"))
-		}
+	for _, item := range listOf(v) {
+		s := firstText(&item, item.Child("id"), item.Child("task_id"), item.Child("depends_on_id"))
 		if s = strings.TrimSpace(s); s != "" {
 			out = append(out, s)
 		}
@@ -252,14 +199,10 @@ func refs(v any) []string {
 }
 
 // filesOf are the paths in a list of files, whether they are texts or objects.
-func filesOf(v any) []string {
-	list, _ := v.([]any)
+func filesOf(v *document.Node) []string {
 	var out []string
-	for _, item := range list {
-		s := textOf(item)
-		if o, ok := item.(*object); ok {
-			s = firstText(o.get("path"), o.get("file"), o.get("target"))
-		}
+	for _, item := range listOf(v) {
+		s := firstText(&item, item.Child("path"), item.Child("file"), item.Child("target"))
 		if p := repositoryPath(s); p != "" {
 			out = each.Add(out, p)
 		}

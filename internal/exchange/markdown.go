@@ -41,7 +41,7 @@ func (r *reader) document(f Found) (src *source, whole *outline.Node, ok bool) {
 	src = &source{name: f.Name}
 	front, whole, ok := r.cutFile(src, f.Path)
 	if len(front) > 0 {
-		src.fields = r.front(front).plain()
+		src.fields = without(r.front(front))
 	}
 	return src, whole, ok
 }
@@ -240,31 +240,34 @@ func (r *reader) beside(src *source, dir string, names ...string) map[string]*ou
 }
 
 // front is what stands in the head of a text; where that is no YAML, each line with a colon counts.
-func (r *reader) front(lines []outline.Line) *object {
+func (r *reader) front(lines []outline.Line) *document.Node {
 	var b strings.Builder
-	o := &object{line: 1, fields: map[string]any{}}
+	o := &document.Node{Kind: document.Object, Line: 1}
 	for _, l := range lines {
 		b.WriteString(l.Text + "\n")
 		if key, value, ok := strings.Cut(l.Text, ":"); ok && !strings.HasPrefix(key, " ") &&
-			!strings.HasPrefix(key, "#") {
-			o.fields[strings.TrimSpace(key)] = strings.Trim(strings.TrimSpace(value), `'"`)
+			!strings.HasPrefix(key, "#") && o.Child(strings.TrimSpace(key)) == nil {
+			o.Kids = append(o.Kids, textNode(strings.TrimSpace(key), strings.Trim(strings.TrimSpace(value), `'"`)))
 		}
 	}
 	if root, err := document.ParseYAML([]byte(b.String()), jsonLimits); err == nil && root.Kind == document.Object {
-		if whole, ok := valueOf(root).(*object); ok {
-			return whole
-		}
+		return root
 	}
 	return o
 }
 
-func isTask(o *object) bool { return o.has("task_id") }
+func textNode(key, text string) document.Node {
+	return document.Node{Kind: document.String, Key: key, Text: text}
+}
 
-func isOwnPlan(o *object) bool {
-	first, _ := firstOf(o.list("tasks")).(*object)
-	return o.has("schema_version") || o.has("root_task_id") || isTask(first) ||
-		o.object("plan").has("schema_version") ||
-		o.has("tasks") && !first.has("id") && (o.has("title") || o.has("top_task") || o.has("root_acceptance_criteria"))
+func isTask(o *document.Node) bool { return o.Child("task_id") != nil }
+
+func isOwnPlan(o *document.Node) bool {
+	first := firstOf(o.Child("tasks"))
+	return o.Child("schema_version") != nil || o.Child("root_task_id") != nil || isTask(first) ||
+		o.Child("plan").Child("schema_version") != nil ||
+		o.Child("tasks") != nil && first.Child("id") == nil && (o.Child("title") != nil ||
+			o.Child("top_task") != nil || o.Child("root_acceptance_criteria") != nil)
 }
 
 func isOwnText(_ *reader, file, text string) bool {
