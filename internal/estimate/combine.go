@@ -134,8 +134,7 @@ func (r *Record) Judge(leaves []*plan.Task, agent map[plan.TaskID]Judgement, w W
 
 // TooLarge returns the leaves that must be split, in plan order.
 func (r *Record) TooLarge() []plan.TaskID {
-	ids := each.Pick(r.Tasks, func(t TaskResult) (plan.TaskID, bool) {
+	return each.Pick(r.Tasks, func(t TaskResult) (plan.TaskID, bool) {
 		return t.TaskID, !t.OneShotPass
 	})
-	return ids
 }

@@ -230,10 +230,9 @@ type waivedCriterion struct {
 }
 
 func waivedCriteria(r plan.Review) []waivedCriterion {
-	list := each.Pick(r.Criteria, func(c plan.CriterionResult) (waivedCriterion, bool) {
+	return each.Pick(r.Criteria, func(c plan.CriterionResult) (waivedCriterion, bool) {
 		return waivedCriterion{c.ID, c.By, c.Evidence}, c.Result == plan.ResultWaived
 	})
-	return list
 }
 
 // InBundle reports whether a path belongs to the bundle of a plan.

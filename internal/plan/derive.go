@@ -690,10 +690,9 @@ func (s *State) Dependents(id TaskID) []TaskID {
 
 // Ready returns the ACTIONs that can be worked on now and the CHECKs that can be run now, in plan order.
 func (s *State) Ready() []*TaskState {
-	ready := each.If(s.order, func(t *TaskState) bool {
+	return each.If(s.order, func(t *TaskState) bool {
 		return t.Status == StatusReady || t.Status == StatusToBeModified && !t.waits
 	})
-	return ready
 }
 
 // Planning reports whether the task makes a plan rather than something to export. Its id says so too: such ids belong

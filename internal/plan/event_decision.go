@@ -210,10 +210,9 @@ func (e ApplyDecision) addAmendment(s *State, c *Change) error {
 // Held are the tasks that a deciding task orders, in plan order.
 func (s *State) Held(by TaskID) []TaskID {
 	f := s.newFlow()
-	held := each.Pick(s.order, func(t *TaskState) (TaskID, bool) {
+	return each.Pick(s.order, func(t *TaskState) (TaskID, bool) {
 		return t.TaskID, t.NodeType == Action && t.Status != StatusAbandoned && f.holderOf(t.Task) == by
 	})
-	return held
 }
 
 // Ordered are the tasks that a deciding task waits for, because an order of them is open.

@@ -38,8 +38,7 @@ func (r *TaskRecords) reviewsOf(version int) []ReviewRecord {
 
 // newestByReviewer is the newest review of each reviewer.
 func newestByReviewer(reviews []ReviewRecord) map[string]ReviewRecord {
-	newest := each.By(reviews, func(v ReviewRecord) string { return v.Reviewer })
-	return newest
+	return each.By(reviews, func(v ReviewRecord) string { return v.Reviewer })
 }
 
 // judges reports whether a reviewer is a task that judges others.
@@ -292,10 +291,9 @@ func (s *State) mayAccept(t *TaskState, version int) bool {
 
 // ToAccept are the tasks whose newest version is to be taken as it is, in plan order.
 func (s *State) ToAccept() []*TaskState {
-	due := each.If(s.order, func(t *TaskState) bool {
+	return each.If(s.order, func(t *TaskState) bool {
 		return t.Status == StatusWaitingExternal && s.mayAccept(t, t.Active)
 	})
-	return due
 }
 
 // Accepted reports whether a version is approved only because its rounds were used up: with a warning.

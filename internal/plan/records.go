@@ -453,10 +453,9 @@ func (t *TaskRecords) Waived(version int, criterion string) bool {
 
 // WaivedCriteria are the criteria of a version that did not pass and do not count, on a person's word.
 func (t *TaskRecords) WaivedCriteria(version int) []string {
-	ids := each.Pick(t.Waivers, func(w WaiverRecord) (string, bool) {
+	return each.Pick(t.Waivers, func(w WaiverRecord) (string, bool) {
 		return UnescapeName(w.Criterion), w.Version == version
 	})
-	return ids
 }
 
 // WaivedNote says for people which criteria of the task's newest version were waived, "" for none.

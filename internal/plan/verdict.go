@@ -37,10 +37,9 @@ func Score(results []CriterionResult) int {
 func (r Review) FailedMust() []string { return failedMust(r.Criteria) }
 
 func failedMust(results []CriterionResult) []string {
-	ids := each.Pick(results, func(r CriterionResult) (string, bool) {
+	return each.Pick(results, func(r CriterionResult) (string, bool) {
 		return r.ID, r.Severity == Must && !r.Passed()
 	})
-	return ids
 }
 
 // Judge is the verdict that follows from the results: a MUST that is not passed rejects whatever the score, and so
