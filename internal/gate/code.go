@@ -72,10 +72,10 @@ type coded struct {
 	guard      *guard
 	root       plan.OID // its root tree
 	parents    []plan.OID
-	roots      []plan.OID      // the parents' root trees; "" if there is no parent
-	paths      []string        // that differ from a parent, and need an approval
-	flaws      []flaw          // why the commit can't be judged
-	redirected map[string]bool // all that differ: whether a link or a submodule comes or goes there
+	roots      []plan.OID          // the parents' root trees; "" if there is no parent
+	paths      []string            // that differ from a parent, and need an approval
+	flaws      []gitstore.TreeFlaw // why the commit can't be judged
+	redirected map[string]bool     // all that differ: whether a link or a submodule comes or goes there
 	named      []changeName
 	exempt     map[int]bool // the eras whose history has the commit
 }
@@ -348,7 +348,7 @@ func (c *code) compareCode(ctx context.Context, d *coded) error {
 }
 
 // diffTrees lists the protected paths in which two root trees differ; "" is no tree.
-func (c *code) diffTrees(ctx context.Context, before, after plan.OID) ([]Change, []flaw, error) {
+func (c *code) diffTrees(ctx context.Context, before, after plan.OID) ([]Change, []gitstore.TreeFlaw, error) {
 	top := func(oid plan.OID) entry {
 		if oid == "" {
 			return entry{}
@@ -444,7 +444,7 @@ func (c *code) stagedOn(ctx context.Context, staged plan.OID, parents []string, 
 // judgeStaged judges a commit that is not made yet.
 func (c *code) judgeStaged(ctx context.Context, d *coded, message string) (*Report, error) {
 	r := newReport()
-	if d.parents[0] == emptyTree {
+	if d.parents[0] == gitstore.EmptyTree {
 		d.parents = nil
 	}
 	var err error

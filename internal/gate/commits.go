@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/each"
 	"gitwf/internal/export"
+	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
 
@@ -16,7 +17,7 @@ import (
 type logged struct {
 	visit
 	diffs [][]Change
-	flaws []flaw // why the commit can't be judged
+	flaws []gitstore.TreeFlaw // why the commit can't be judged
 }
 
 // visit is one commit of a walk.

@@ -43,12 +43,6 @@ func join(dir, name string) string {
 	return dir + "/" + name
 }
 
-// flaw is why a tree can't be judged.
-type flaw struct {
-	path string
-	why  string
-}
-
 // node is a tree object, or what of a root tree concerns the protected roots.
 type node struct {
 	entries []entry // paths are names
@@ -141,7 +135,7 @@ func (g *Gate) readNodes(ctx context.Context, oids []plan.OID) error {
 type differ struct {
 	g       *Gate
 	changes []Change
-	flaws   []flaw
+	flaws   []gitstore.TreeFlaw    // with the paths of entries
 	skip    func(path string) bool // what does not concern the caller
 }
 
@@ -153,13 +147,13 @@ type pair struct {
 
 // diffTops lists the files below the protected roots in which a root tree differs from one before. If the new one can't
 // be judged, the flaws say why; the old one is taken as it is.
-func (g *Gate) diffTops(ctx context.Context, before, after *node) ([]Change, []flaw, error) {
+func (g *Gate) diffTops(ctx context.Context, before, after *node) ([]Change, []gitstore.TreeFlaw, error) {
 	if before == after {
 		return nil, nil, nil
 	}
 	d := &differ{g: g, skip: func(path string) bool { return !hooks.Alike(g.policy.RootPaths(), path) }}
 	if after.flaw != nil {
-		d.flaws = []flaw{{after.flaw.Name, after.flaw.Why}}
+		d.flaws = []gitstore.TreeFlaw{*after.flaw}
 	}
 	err := d.level(ctx, pairs("", before.entries, after.entries))
 	each.Sort(d.changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
@@ -202,7 +196,7 @@ func (d *differ) level(ctx context.Context, level []pair) error {
 			}
 			before, after := d.children(p.old), d.children(p.new)
 			if after.flaw != nil {
-				d.flaws = append(d.flaws, flaw{join(p.path, after.flaw.Name), after.flaw.Why})
+				d.flaws = append(d.flaws, gitstore.TreeFlaw{Name: join(p.path, after.flaw.Name), Why: after.flaw.Why})
 			}
 			below := pairs(p.path, before.entries, after.entries)
 			if d.skip != nil {
@@ -211,12 +205,13 @@ func (d *differ) level(ctx context.Context, level []pair) error {
 			deeper = append(deeper, below...)
 		}
 		if depth >= deepest {
-			d.flaws = append(d.flaws, flaw{fmt.Sprintf("%.200s", level[0].path),
-				fmt.Sprintf("is below more than %d directories", deepest)})
+			d.flaws = append(d.flaws, gitstore.TreeFlaw{Name: fmt.Sprintf("%.200s", level[0].path),
+				Why: fmt.Sprintf("is below more than %d directories", deepest)})
 			return nil
 		}
 		if len(deeper)+len(d.changes) > mostFiles {
-			d.flaws = append(d.flaws, flaw{level[0].path, fmt.Sprintf("is one of more than %d files", mostFiles)})
+			d.flaws = append(d.flaws, gitstore.TreeFlaw{Name: level[0].path,
+				Why: fmt.Sprintf("is one of more than %d files", mostFiles)})
 			return nil
 		}
 		level = deeper
@@ -245,9 +240,9 @@ func (d *differ) children(e entry) *node {
 }
 
 // flawError says that a tree is too malformed to list.
-type flawError struct{ flaws []flaw }
+type flawError struct{ flaws []gitstore.TreeFlaw }
 
-func (e *flawError) Error() string { return e.flaws[0].path + ": malformed tree: " + e.flaws[0].why }
+func (e *flawError) Error() string { return e.flaws[0].Name + ": malformed tree: " + e.flaws[0].Why }
 
 // list lists a directory below a root; a missing one is empty. It fails with a *flawError.
 func (g *Gate) list(ctx context.Context, top *node, dir string) ([]gitstore.TreeEntry, error) {
@@ -290,7 +285,7 @@ func (g *Gate) descendTo(ctx context.Context, e entry, path string) (entry, erro
 		}
 		n := g.nodes[e.oid]
 		if n.flaw != nil {
-			return entry{}, &flawError{[]flaw{{join(at, n.flaw.Name), n.flaw.Why}}}
+			return entry{}, &flawError{[]gitstore.TreeFlaw{{Name: join(at, n.flaw.Name), Why: n.flaw.Why}}}
 		}
 		i := slices.IndexFunc(n.entries, func(e entry) bool { return e.path == part })
 		if i < 0 {

@@ -176,11 +176,11 @@ func (g *Gate) judge(ctx context.Context, t tree, changes []Change, r *Report) e
 }
 
 // malformed reports trees that can't be judged. No waiver covers them, because nobody can name their bytes.
-func (g *Gate) malformed(t tree, flaws []flaw, r *Report) {
+func (g *Gate) malformed(t tree, flaws []gitstore.TreeFlaw, r *Report) {
 	for _, flaw := range flaws {
 		f := Finding{
-			Code: "malformed-tree", Commit: t.commit, Path: cmp.Or(flaw.path, "."),
-			Message: "an entry of a malformed tree: it " + flaw.why +
+			Code: "malformed-tree", Commit: t.commit, Path: cmp.Or(flaw.Name, "."),
+			Message: "an entry of a malformed tree: it " + flaw.Why +
 				", and programs don't agree what such a tree holds",
 			Hint: "git fsck names the tree; git commit makes a sound one of what is checked out",
 		}

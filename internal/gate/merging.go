@@ -143,7 +143,7 @@ func (g *Gate) untouched(ctx context.Context, side, other, path string) (bool, e
 			return false, err
 		}
 		if len(bases) == 0 {
-			bases = []plan.OID{emptyTree}
+			bases = []plan.OID{gitstore.EmptyTree}
 		}
 		for _, b := range bases {
 			paths, err := g.differing(ctx, string(b), side)

@@ -12,22 +12,19 @@ import (
 	"gitwf/internal/plan"
 )
 
-const (
-	zeroOID   = "0000000000000000000000000000000000000000"
-	emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904" // git knows it without storing it
-)
+const zeroOID = "0000000000000000000000000000000000000000"
 
 // Index judges what is staged, as the tree that the next commit would have: against HEAD and, before a merge commit,
 // against the merged commits, of which the merge may have dropped something.
 func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 	head, err := g.store.Head(ctx)
 	if errors.Is(err, gitstore.ErrUnborn) {
-		head, err = emptyTree, nil
+		head, err = gitstore.EmptyTree, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if head != emptyTree {
+	if head != gitstore.EmptyTree {
 		g.before = head
 	}
 	staged, err := g.store.Git(ctx, "write-tree", "--missing-ok")
@@ -54,7 +51,7 @@ func (g *Gate) indexBundles(ctx context.Context, staged string, parents []string
 	t, r := tree{top: tops[len(parents)]}, newReport()
 	diffs := make([][]Change, len(parents))
 	for i := range parents {
-		var flaws []flaw
+		var flaws []gitstore.TreeFlaw
 		if diffs[i], flaws, err = g.diffTops(ctx, tops[i], t.top); err != nil {
 			return nil, err
 		}
