@@ -156,19 +156,13 @@ func writeCacheFile(path string, value any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path)))
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(cacheHead(v.Type(), crc32.Checksum(content, castagnoli)), content...))
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
+	name := filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
+	err = os.WriteFile(name, append(cacheHead(v.Type(), crc32.Checksum(content, castagnoli)), content...), 0o666)
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = os.Rename(name, path)
 	}
 	if err != nil {
-		os.Remove(f.Name())
+		os.Remove(name)
 		return fmt.Errorf("write cache: %w", err)
 	}
 	return nil
