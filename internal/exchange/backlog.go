@@ -71,7 +71,7 @@ func (r *reader) backlog(f Found) (*source, *plan.Plan) {
 			doc.Kids = []document.Node{textNode("id", m[1]), textNode("title", strings.ReplaceAll(m[2], "-", " ")),
 				textNode("status", "")}
 		}
-		if doc.Child("id") == nil || doc.Child("status") == nil {
+		if textOf(doc.Child("id")) == "" || doc.Child("status") == nil {
 			r.note("no-task", file, 1, "has no id and status in its head, and is no task")
 			src.lines = src.lines[:before]
 			continue

@@ -38,6 +38,8 @@ func TestReadWrong(t *testing.T) {
 			{"id": 2, "title": "b", "status": "done", "dependencies": [1]}]}`, nil, []string{"cycle"}, 2},
 		{"a comment, and a comma behind the last item", "tasks.json", `{"tasks": [{"id": 1, "title": "a"}, /* b */ ]}`,
 			nil, []string{"json-comments"}, 1},
+		{"an id that is none", "backlog/task-1.md", "---\nid: [a]\nstatus: Done\n---\nIt is done.\n", []string{"no-tasks"},
+			[]string{"no-task"}, 0},
 		{"a word that nobody knows", "tasks.json", `{"tasks": [{"id": 1, "title": "a", "status": "pondered"}]}`, nil,
 			[]string{"unknown-status"}, 1},
 	} {
