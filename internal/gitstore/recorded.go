@@ -81,7 +81,7 @@ type recordFinder struct {
 
 // recordedBy returns the commits that added the review.
 func (f *recordFinder) recordedBy(ctx context.Context, r ReviewRef) ([]Recorded, error) {
-	now, err := f.s.blobAt(ctx, f.snap.Commit, r.path())
+	now, err := f.blobAt(ctx, f.snap.Commit, r.path())
 	if err != nil || now == nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (f *recordFinder) recordedBy(ctx context.Context, r ReviewRef) ([]Recorded,
 // addedContent returns the content that an event of this plan added at a path; nil if it did not.
 func (f *recordFinder) addedContent(ctx context.Context, e LogEntry, path string) ([]byte, error) {
 	for _, p := range e.Parents {
-		if before, err := f.s.blobAt(ctx, p, path); err != nil || before != nil {
+		if before, err := f.blobAt(ctx, p, path); err != nil || before != nil {
 			return nil, err
 		}
 	}
@@ -112,7 +112,7 @@ func (f *recordFinder) addedContent(ctx context.Context, e LogEntry, path string
 	if err != nil || !ours {
 		return nil, err
 	}
-	return f.s.blobAt(ctx, e.Commit, path)
+	return f.blobAt(ctx, e.Commit, path)
 }
 
 // ofPlan reports whether a commit belongs to the snapshot's plan: a signature in another plan counts only there.
@@ -145,10 +145,6 @@ func (f *recordFinder) ofPlan(ctx context.Context, commit plan.OID) (bool, error
 }
 
 // blobAt returns the content at a path of a commit; nil if there is none.
-func (s *Store) blobAt(ctx context.Context, commit plan.OID, path string) ([]byte, error) {
-	o, err := s.objects.one(ctx, string(commit)+":"+path)
-	if err != nil || o.Kind != "blob" {
-		return nil, err
-	}
-	return o.Data, nil
+func (f *recordFinder) blobAt(ctx context.Context, commit plan.OID, path string) ([]byte, error) {
+	return f.s.readBlob(ctx, string(commit)+":"+path, nil)
 }
