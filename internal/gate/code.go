@@ -349,11 +349,11 @@ func (c *code) compareCode(ctx context.Context, d *coded) error {
 
 // diffTrees lists the protected paths in which two root trees differ; "" is no tree.
 func (c *code) diffTrees(ctx context.Context, before, after plan.OID) ([]Change, []gitstore.TreeFlaw, error) {
-	top := func(oid plan.OID) entry {
+	top := func(oid plan.OID) threeway.Entry {
 		if oid == "" {
-			return entry{}
+			return threeway.Entry{}
 		}
-		return entry{mode: treeMode, oid: oid}
+		return threeway.Entry{Mode: threeway.Dir, OID: oid}
 	}
 	if before == after {
 		return nil, nil, nil
@@ -517,14 +517,14 @@ func (c *code) entryAt(ctx context.Context, root plan.OID, path string) (threewa
 	if root == "" {
 		return threeway.Entry{}, nil
 	}
-	e, err := c.descendTo(ctx, entry{mode: treeMode, oid: root}, path)
+	e, err := c.descendTo(ctx, threeway.Entry{Mode: threeway.Dir, OID: root}, path)
 	return fileOf(e), err
 }
 
-// fileOf is an entry as package threeway has it; a directory is nothing.
-func fileOf(e entry) threeway.Entry {
-	if e.isTree() || !e.exists() {
+// fileOf is an entry by its content alone; a directory is nothing.
+func fileOf(e threeway.Entry) threeway.Entry {
+	if isTree(e) {
 		return threeway.Entry{}
 	}
-	return threeway.Entry{Mode: e.mode, OID: e.oid}
+	return threeway.Entry{Mode: e.Mode, OID: e.OID}
 }

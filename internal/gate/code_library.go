@@ -301,9 +301,9 @@ func (c *code) turnsOf(ctx context.Context, version plan.OID) (map[string]turn, 
 	var both pair
 	for _, e := range n.entries {
 		switch {
-		case e.path == gitstore.ChangeBefore && e.isTree():
+		case e.Name == gitstore.ChangeBefore && isTree(e):
 			both.old = e
-		case e.path == gitstore.ChangeAfter && e.isTree():
+		case e.Name == gitstore.ChangeAfter && isTree(e):
 			both.new = e
 		default:
 			return nil, nil
@@ -312,7 +312,7 @@ func (c *code) turnsOf(ctx context.Context, version plan.OID) (map[string]turn, 
 	if n.flaw != nil {
 		return nil, nil
 	}
-	both.old.path, both.new.path = "", ""
+	both.old.Name, both.new.Name = "", ""
 	d := &differ{g: c.Gate, skip: c.guard.skips}
 	if err := d.level(ctx, []pair{both}); err != nil || len(d.flaws) > 0 {
 		return nil, err

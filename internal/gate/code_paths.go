@@ -12,6 +12,7 @@ import (
 	"gitwf/internal/plan"
 	"gitwf/internal/policy"
 	"gitwf/internal/relpath"
+	"gitwf/internal/threeway"
 )
 
 // guard says which paths are protected code, and since when.
@@ -84,8 +85,8 @@ func (g patterns) covers(path string, redirects bool) bool {
 
 // redirects reports whether a link or a submodule comes or goes: what is below it is elsewhere.
 func (c Change) redirects() bool {
-	const link, module = "120000", "160000"
-	return c.Mode == link || c.Mode == module || c.was.mode == link || c.was.mode == module
+	elsewhere := func(mode string) bool { return mode == threeway.Link || mode == threeway.Submodule }
+	return elsewhere(c.Mode) || elsewhere(c.was.Mode)
 }
 
 // alikePart reports whether some file system may take a name for one that a part of a pattern matches.

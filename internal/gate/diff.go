@@ -11,6 +11,7 @@ import (
 	"gitwf/internal/each"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
+	"gitwf/internal/threeway"
 )
 
 // Limits on what one tree may hold below the roots. A tree beyond them was made to exhaust its readers.
@@ -22,18 +23,7 @@ const (
 // The gate reads trees itself, entry by entry, because git's own walks overlook malformed trees, names that only some
 // file system takes for a root, and merges that equal one of their parents.
 
-// entry is one entry of a tree.
-type entry struct {
-	path string // its name, or its path from the top
-	mode string
-	oid  plan.OID
-}
-
-func (e entry) isTree() bool { return e.mode == treeMode }
-
-func (e entry) exists() bool { return e.oid != "" }
-
-const treeMode = "40000"
+func isTree(e threeway.Entry) bool { return e.Mode == threeway.Dir }
 
 // join returns the path of a name exactly as the tree spells it: unlike path.Join it does not clean it.
 func join(dir, name string) string {
@@ -45,7 +35,7 @@ func join(dir, name string) string {
 
 // node is a tree object, or what of a root tree concerns the protected roots.
 type node struct {
-	entries []entry // paths are names
+	entries []threeway.Entry
 	flaw    *gitstore.TreeFlaw
 }
 
@@ -59,7 +49,8 @@ func scanTree(data []byte, concerns func(name []byte) bool) *node {
 		if !gitstore.LegalMode(mode) && n.flaw == nil {
 			n.flaw = &gitstore.TreeFlaw{Name: string(name), Why: "has mode " + string(mode)}
 		}
-		n.entries = append(n.entries, entry{string(name), string(mode), plan.OID(hex.EncodeToString(id))})
+		n.entries = append(n.entries, threeway.Entry{Name: string(name),
+			Mode: string(mode), OID: plan.OID(hex.EncodeToString(id))})
 	})
 	switch {
 	case data == nil:
@@ -142,7 +133,7 @@ type differ struct {
 // pair is what two trees have at one path.
 type pair struct {
 	path     string
-	old, new entry
+	old, new threeway.Entry
 }
 
 // diffTops lists the files below the protected roots in which a root tree differs from one before. If the new one can't
@@ -161,20 +152,20 @@ func (g *Gate) diffTops(ctx context.Context, before, after *node) ([]Change, []g
 }
 
 // pairs returns the entries that differ between two directories.
-func pairs(dir string, before, after []entry) []pair {
-	old := each.By(before, func(e entry) string { return e.path })
+func pairs(dir string, before, after []threeway.Entry) []pair {
+	old := each.By(before, func(e threeway.Entry) string { return e.Name })
 	var list []pair
 	for _, e := range after {
-		o := old[e.path]
-		delete(old, e.path)
-		if o.mode != e.mode || o.oid != e.oid {
-			list = append(list, pair{join(dir, e.path), o, e})
+		o := old[e.Name]
+		delete(old, e.Name)
+		if o.Mode != e.Mode || o.OID != e.OID {
+			list = append(list, pair{join(dir, e.Name), o, e})
 		}
 	}
 	for _, e := range before {
-		if o, left := old[e.path]; left {
-			delete(old, e.path)
-			list = append(list, pair{join(dir, e.path), o, entry{}})
+		if o, left := old[e.Name]; left {
+			delete(old, e.Name)
+			list = append(list, pair{join(dir, e.Name), o, threeway.Entry{}})
 		}
 	}
 	return list
@@ -188,10 +179,10 @@ func (d *differ) level(ctx context.Context, level []pair) error {
 		}
 		var deeper []pair
 		for _, p := range level {
-			if !p.new.isTree() && p.new.exists() {
-				d.changes = append(d.changes, Change{Path: p.path, Mode: p.new.mode, OID: p.new.oid,
-					Replaces: p.old.exists() && !p.old.isTree(), was: p.old})
-			} else if !p.old.isTree() && p.old.exists() {
+			if !isTree(p.new) && p.new.OID != "" {
+				d.changes = append(d.changes, Change{Path: p.path, Mode: p.new.Mode, OID: p.new.OID,
+					Replaces: p.old.OID != "" && !isTree(p.old), was: p.old})
+			} else if !isTree(p.old) && p.old.OID != "" {
 				d.changes = append(d.changes, Change{Path: p.path, was: p.old})
 			}
 			before, after := d.children(p.old), d.children(p.new)
@@ -223,20 +214,20 @@ func (d *differ) level(ctx context.Context, level []pair) error {
 func (d *differ) trees(level []pair) []plan.OID {
 	var trees []plan.OID
 	for _, p := range level {
-		for _, e := range []entry{p.old, p.new} {
-			if e.isTree() {
-				trees = append(trees, e.oid)
+		for _, e := range []threeway.Entry{p.old, p.new} {
+			if isTree(e) {
+				trees = append(trees, e.OID)
 			}
 		}
 	}
 	return trees
 }
 
-func (d *differ) children(e entry) *node {
-	if !e.isTree() {
+func (d *differ) children(e threeway.Entry) *node {
+	if !isTree(e) {
 		return &node{}
 	}
-	return d.g.nodes[e.oid]
+	return d.g.nodes[e.OID]
 }
 
 // flawError says that a tree is too malformed to list.
@@ -247,7 +238,7 @@ func (e *flawError) Error() string { return e.flaws[0].Name + ": malformed tree:
 // list lists a directory below a root; a missing one is empty. It fails with a *flawError.
 func (g *Gate) list(ctx context.Context, top *node, dir string) ([]gitstore.TreeEntry, error) {
 	e, err := g.find(ctx, top, dir)
-	if err != nil || !e.isTree() {
+	if err != nil || !isTree(e) {
 		return nil, err
 	}
 	d := &differ{g: g}
@@ -264,32 +255,32 @@ func (g *Gate) list(ctx context.Context, top *node, dir string) ([]gitstore.Tree
 }
 
 // find looks up a path below a root.
-func (g *Gate) find(ctx context.Context, top *node, path string) (entry, error) {
+func (g *Gate) find(ctx context.Context, top *node, path string) (threeway.Entry, error) {
 	first, rest, _ := strings.Cut(path, "/")
-	i := slices.IndexFunc(top.entries, func(e entry) bool { return e.path == first })
+	i := slices.IndexFunc(top.entries, func(e threeway.Entry) bool { return e.Name == first })
 	if i < 0 {
-		return entry{}, nil
+		return threeway.Entry{}, nil
 	}
 	return g.descendTo(ctx, top.entries[i], rest)
 }
 
 // descendTo looks up a path below a tree; what is not there does not exist. It fails with a *flawError.
-func (g *Gate) descendTo(ctx context.Context, e entry, path string) (entry, error) {
-	at := e.path
+func (g *Gate) descendTo(ctx context.Context, e threeway.Entry, path string) (threeway.Entry, error) {
+	at := e.Name
 	for part := range strings.SplitSeq(path, "/") {
-		if !e.isTree() {
-			return entry{}, nil
+		if !isTree(e) {
+			return threeway.Entry{}, nil
 		}
-		if err := g.readNodes(ctx, []plan.OID{e.oid}); err != nil {
-			return entry{}, err
+		if err := g.readNodes(ctx, []plan.OID{e.OID}); err != nil {
+			return threeway.Entry{}, err
 		}
-		n := g.nodes[e.oid]
+		n := g.nodes[e.OID]
 		if n.flaw != nil {
-			return entry{}, &flawError{[]gitstore.TreeFlaw{{Name: join(at, n.flaw.Name), Why: n.flaw.Why}}}
+			return threeway.Entry{}, &flawError{[]gitstore.TreeFlaw{{Name: join(at, n.flaw.Name), Why: n.flaw.Why}}}
 		}
-		i := slices.IndexFunc(n.entries, func(e entry) bool { return e.path == part })
+		i := slices.IndexFunc(n.entries, func(e threeway.Entry) bool { return e.Name == part })
 		if i < 0 {
-			return entry{}, nil
+			return threeway.Entry{}, nil
 		}
 		e, at = n.entries[i], join(at, part)
 	}

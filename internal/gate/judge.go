@@ -14,6 +14,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 	"gitwf/internal/shell"
+	"gitwf/internal/threeway"
 )
 
 // Finding is one reason why a tree may not land.
@@ -108,7 +109,7 @@ type Change struct {
 	OID  plan.OID
 
 	Replaces bool // the other side of the comparison has a file there, too
-	was      entry
+	was      threeway.Entry
 }
 
 // Deleted reports whether the tree no longer has the path.

@@ -367,10 +367,10 @@ func (c *bundleCase) has(ctx context.Context, top *node, item export.Item) (answ
 	switch {
 	case errors.As(err, new(*flawError)):
 		return unclear, nil
-	case err != nil || !m.exists():
+	case err != nil || m.OID == "":
 		return no, err
 	}
-	b, err := c.gate.rebuild(ctx, c.planID(), gitstore.TreeEntry{Mode: m.mode, OID: m.oid})
+	b, err := c.gate.rebuild(ctx, c.planID(), gitstore.TreeEntry{Mode: m.Mode, OID: m.OID})
 	switch {
 	case errors.As(err, new(*refusal)):
 		return unclear, nil
