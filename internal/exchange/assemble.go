@@ -163,9 +163,7 @@ func (a *assembler) task(it *item) *plan.Task {
 	if p := a.by[it.parent]; p != nil {
 		t.ParentTaskID = a.ids.listed[p.source]
 	}
-	for _, d := range it.deps {
-		t.DependsOn = append(t.DependsOn, a.ids.listed[d])
-	}
+	t.DependsOn = each.Of(it.deps, func(d string) plan.TaskID { return a.ids.listed[d] })
 	imported := map[string]any{"id": it.source, "file": it.file}
 	if it.line > 0 {
 		imported["line"] = int64(it.line)

@@ -272,10 +272,8 @@ func (c *code) compareAll(ctx context.Context, all []visit) ([]*coded, error) {
 		if list[i] = c.compared[v.commit]; list[i] != nil {
 			continue
 		}
-		d := &coded{tree: tree{commit: v.commit}, guard: &c.guard, root: v.tree, parents: v.parents}
-		for _, p := range v.parents {
-			d.roots = append(d.roots, roots[p])
-		}
+		d := &coded{tree: tree{commit: v.commit}, guard: &c.guard, root: v.tree, parents: v.parents,
+			roots: each.Of(v.parents, func(p plan.OID) plan.OID { return roots[p] })}
 		if err := c.compareCode(ctx, d); err != nil {
 			return nil, err
 		}

@@ -48,11 +48,7 @@ func (c *code) report(ctx context.Context, d *coded, o *outcome, r *Report) erro
 			Commit: d.commit, PlanID: s.plan, TaskID: s.task, Version: plan.VersionID(s.version), Reverted: s.back,
 			Signatures: s.evidence.SignedWord(), change: s.change,
 		}
-		for _, a := range s.evidence.ApprovalsOf(s.task, l.Version) {
-			l.SignedBy = append(l.SignedBy, a.SignedBy)
-		}
-		slices.Sort(l.SignedBy)
-		l.SignedBy = slices.Compact(l.SignedBy)
+		l.SignedBy = signersOf(s.evidence, s.task, l.Version)
 		r.Changes = append(r.Changes, l)
 	}
 	return nil

@@ -62,9 +62,7 @@ func (g *Gate) Merge(ctx context.Context, ours, theirs plan.OID) (*Merge, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, ch := range changes {
-		d.paths = append(d.paths, ch.Path)
-	}
+	d.paths = each.Of(changes, func(ch Change) string { return ch.Path })
 	m, err := c.newMerge(ctx, d, sides[0], sides[1])
 	if err != nil {
 		return nil, err

@@ -122,11 +122,8 @@ func (g *Gate) judgeAll(ctx context.Context, visits []visit) (*Report, error) {
 		return nil, err
 	}
 	r := newReport()
-	tips := sync.OnceValue(func() (tips []*node) {
-		for _, v := range endsOf(visits) {
-			tips = append(tips, g.tops[v.tree])
-		}
-		return tips
+	tips := sync.OnceValue(func() []*node {
+		return each.Of(endsOf(visits), func(v visit) *node { return g.tops[v.tree] })
 	})
 	for _, l := range all {
 		t := tree{commit: l.commit, landed: !g.arriving, tips: tips, top: g.tops[l.tree]}

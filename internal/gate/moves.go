@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitwf/internal/audit"
+	"gitwf/internal/each"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -107,9 +108,7 @@ func (g *Gate) asTheyAre(ctx context.Context, moves []Move, r *Report) error {
 	const few = 200
 	var names []string
 	if len(moves) <= few {
-		for _, m := range moves {
-			names = append(names, m.Ref)
-		}
+		names = each.Of(moves, func(m Move) string { return m.Ref })
 	}
 	now, err := g.store.Refs(ctx, names...)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
@@ -93,11 +94,9 @@ func (c *bundleCase) unproven(ctx context.Context, b *export.Bundle, e *export.E
 		}
 		why := "no approval of it counts"
 		if missing := e.Missing(item.TaskID, item.Version()); len(missing) > 0 {
-			var each []string
-			for _, u := range missing {
-				each = append(each, fmt.Sprintf("%s by %s does not count: %s", u.ReviewID, u.Reviewer, u.Why))
-			}
-			why = strings.Join(each, "; ")
+			why = strings.Join(each.Of(missing, func(u export.Unproven) string {
+				return fmt.Sprintf("%s by %s does not count: %s", u.ReviewID, u.Reviewer, u.Why)
+			}), "; ")
 		}
 		without, mend, err := c.gate.lacking(ctx, c.planID(), b.Manifest.PlanCommit, mendApproval(item.TaskID))
 		if err != nil {
@@ -119,9 +118,14 @@ func mendApproval(task plan.TaskID) string {
 func signers(b *export.Bundle, e *export.Evidence) []string {
 	var names []string
 	for _, item := range b.Manifest.Items {
-		for _, a := range e.ApprovalsOf(item.TaskID, item.Version()) {
-			names = append(names, a.SignedBy)
-		}
+		names = append(names, signersOf(e, item.TaskID, item.Version())...)
 	}
 	return slices.Compact(slices.Sorted(slices.Values(names)))
+}
+
+// signersOf returns the names of the keys that prove a version.
+func signersOf(e *export.Evidence, task plan.TaskID, version string) []string {
+	names := each.Of(e.ApprovalsOf(task, version), func(a export.Approval) string { return a.SignedBy })
+	slices.Sort(names)
+	return slices.Compact(names)
 }

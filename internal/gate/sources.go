@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plan"
 )
@@ -31,10 +32,7 @@ func (g *Gate) Index(ctx context.Context, merged ...plan.OID) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	parents := []string{string(head)}
-	for _, m := range merged {
-		parents = append(parents, string(m))
-	}
+	parents := each.Of(append([]plan.OID{head}, merged...), func(p plan.OID) string { return string(p) })
 	r, err := g.indexBundles(ctx, staged, parents, merged)
 	if err != nil {
 		return nil, err

@@ -197,11 +197,7 @@ const EmptyTree plan.OID = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 // Fork returns the newest commit that all of some commits contain, "" if there is none.
 func (s *Store) Fork(ctx context.Context, commits ...plan.OID) (plan.OID, error) {
-	args := []string{"merge-base", "--octopus"}
-	for _, c := range commits {
-		args = append(args, string(c))
-	}
-	out, err := s.Git(ctx, args...)
+	out, err := s.Git(ctx, append([]string{"merge-base", "--octopus"}, namesOf(commits)...)...)
 	if exitCode(err) == 1 {
 		return "", nil
 	}

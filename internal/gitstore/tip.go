@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
@@ -62,11 +63,7 @@ func (r PlanRefs) Tips() []plan.OID {
 	if r.Own != "" {
 		return []plan.OID{r.Own}
 	}
-	var tips []plan.OID
-	for _, name := range slices.Sorted(maps.Keys(r.Fetched)) {
-		tips = append(tips, r.Fetched[name])
-	}
-	return tips
+	return each.Of(slices.Sorted(maps.Keys(r.Fetched)), func(name string) plan.OID { return r.Fetched[name] })
 }
 
 // Ahead returns the fetched commits that continue the plan from where it is here.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"gitwf/internal/each"
 )
 
 // ApplyVerdicts lets the approved verdicts of judges take effect, once: a review of each task that they judge, and
@@ -103,10 +105,9 @@ func (w *actWriter) addReview(rev Review) error {
 
 // subject is the line for people: every rejection, as far as there is room, and how many are approved.
 func (w *actWriter) subject() string {
-	var names []string
-	for _, id := range w.judges {
-		names = append(names, fmt.Sprintf("%s %s", id, VersionID(w.state.Tasks[id].Active)))
-	}
+	names := each.Of(w.judges, func(id TaskID) string {
+		return fmt.Sprintf("%s %s", id, VersionID(w.state.Tasks[id].Active))
+	})
 	const most = 3
 	said := slices.Clone(w.rejected)
 	if more := len(said) - most; more > 0 {

@@ -3,6 +3,8 @@ package plan
 import (
 	"maps"
 	"slices"
+
+	"gitwf/internal/each"
 )
 
 // Links are the tasks that name one task, by their places in the plan.
@@ -83,10 +85,7 @@ func Near(l lookup, r Records, id TaskID) (tasks []*Task, ok bool) {
 			}
 		}
 	}
-	for _, place := range slices.Sorted(maps.Keys(n.tasks)) {
-		tasks = append(tasks, n.tasks[place])
-	}
-	return tasks, true
+	return each.Of(slices.Sorted(maps.Keys(n.tasks)), func(place int) *Task { return n.tasks[place] }), true
 }
 
 // near collects tasks by their places.

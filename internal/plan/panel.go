@@ -107,9 +107,7 @@ func (s *State) tallySeats(id TaskID, a Agree, newest map[string]ReviewRecord) V
 // program's own reviews have none. The seat of any person is taken by the first that has no other.
 func (s *State) seats(id TaskID, newest map[string]ReviewRecord) (seats, taken []string) {
 	seats = Agree{}.Seats(s.Reviewers(id))
-	for _, seat := range seats {
-		taken = append(taken, EscapeName(seat))
-	}
+	taken = each.Of(seats, EscapeName)
 	if i := slices.Index(seats, ReviewerPerson); i >= 0 {
 		taken[i] = ""
 		first := 0

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 	"gitwf/internal/relpath"
 )
@@ -42,9 +43,7 @@ func (d *written) buildPlan(root *document.Node) plan.Findings {
 	b.addChecks()
 	p.SetVersion()
 	d.plan = p
-	for _, t := range p.Tasks {
-		d.places = append(d.places, b.places[t])
-	}
+	d.places = each.Of(p.Tasks, func(t *plan.Task) string { return b.places[t] })
 	return b.fs
 }
 

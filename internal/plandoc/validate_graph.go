@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plan"
 )
 
@@ -191,11 +192,8 @@ func Loops(n int, next func(int) []int) (loops [][]int) {
 				stack = append(stack, frame{to, next(to)})
 			case colour[to] == grey && !reported:
 				reported = true
-				var loop []int
-				for _, f := range stack[slices.IndexFunc(stack, func(f frame) bool { return f.task == to }):] {
-					loop = append(loop, f.task)
-				}
-				loops = append(loops, loop)
+				from := slices.IndexFunc(stack, func(f frame) bool { return f.task == to })
+				loops = append(loops, each.Of(stack[from:], func(f frame) int { return f.task }))
 			}
 		}
 	}

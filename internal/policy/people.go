@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gitwf/internal/each"
 	"gitwf/internal/plain"
 )
 
@@ -79,9 +80,7 @@ func (p *Policy) Lacks(root Root, all []Approval) string {
 // whoCouldApprove says who of those that are listed is left; where keys are demanded, of those who have one.
 func (p *Policy) whoCouldApprove(listed, out []string) string {
 	if len(listed) == 0 {
-		for _, k := range p.Keys {
-			listed = append(listed, k.Name)
-		}
+		listed = each.Of(p.Keys, func(k Key) string { return k.Name })
 	}
 	left := slices.DeleteFunc(slices.Clone(listed), func(name string) bool {
 		return slices.Contains(out, name) || len(p.Keys) > 0 && !p.hasKey(name)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gitwf/internal/document"
+	"gitwf/internal/each"
 	"gitwf/internal/pattern"
 )
 
@@ -100,10 +101,7 @@ func refs(text string) []string {
 	if !strings.Contains(text, "{{") {
 		return nil
 	}
-	var names []string
-	for _, m := range braces.Get().FindAllStringSubmatch(text, -1) {
-		names = append(names, m[1])
-	}
+	names := each.Of(braces.Get().FindAllStringSubmatch(text, -1), func(m []string) string { return m[1] })
 	if strings.Contains(braces.Get().ReplaceAllString(text, ""), "{{") {
 		names = append(names, "") // braces that nothing closes
 	}
