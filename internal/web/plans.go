@@ -26,7 +26,7 @@ type planPage struct {
 	TopTask   string
 	Rows      []*row
 	Many      bool // the list is so long that the browser should not lay out what is out of sight
-	Waits     []todo
+	Waits     []engine.Item
 	Ran       *ran        // the newest run that was started here
 	Notes     []plan.Note // newest first
 	Changes   bool        // some of it lands by git wf land
@@ -74,18 +74,11 @@ type running struct {
 	Tail    string // the end of the log of the task, or of its review
 }
 
-// todo is what only a person can do, with the task that it is about.
-type todo struct {
-	engine.Wait
-	On    plan.TaskID // whose page has the form; of a CHECK, its target
-	Title string
-}
-
 // todos lists what a plan waits for that only a person can do.
-func todos(p *readmodel.Plan) (all []todo) {
+func todos(p *readmodel.Plan) (all []engine.Item) {
 	for _, w := range slices.Concat(p.Waits, p.Asks) {
 		on := p.State.Subject(w.Task)
-		all = append(all, todo{Wait: w, On: on.TaskID, Title: plain.Line(on.Title)})
+		all = append(all, engine.Item{Wait: w, On: on.TaskID, Title: plain.Line(on.Title)})
 	}
 	return all
 }

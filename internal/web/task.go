@@ -42,13 +42,13 @@ type taskPage struct {
 	Assumed   bool        // by the rule
 	Claim     *plan.Claim // who works on the task, or on its CHECK
 	Tail      string
-	Waits     []todo   // what only a person can do about it
-	Submits   bool     // a version can be handed in
-	Typed     []typed  // of its files, those that can be written here
-	Due       bool     // a person is to hand one in
-	Outdated  bool     // a person is to say whether theirs still holds
-	Reruns    bool     // what is approved of it can be made again
-	Candidate *version // the version to review
+	Waits     []engine.Item // what only a person can do about it
+	Submits   bool          // a version can be handed in
+	Typed     []typed       // of its files, those that can be written here
+	Due       bool          // a person is to hand one in
+	Outdated  bool          // a person is to say whether theirs still holds
+	Reruns    bool          // what is approved of it can be made again
+	Candidate *version      // the version to review
 	Evidence  map[string]plan.CriterionResult
 	Asks      *export.Asked      // the first open one
 	Lacks     []plan.Requirement // missing inputs
