@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -74,7 +75,10 @@ func (e *env) listAgents(c *cli.Context, store *gitstore.Store) error {
 			}
 		}
 		l.Own = name == settings.Reviewer && set.SameProgram(name, settings.Executor)
-		l.explainUnusable(set.Usable(name))
+		if _, err = set.Lookup(name); errors.Is(err, agent.ErrManual) { // nothing is to be set up for a person
+			err = nil
+		}
+		l.explainUnusable(cmp.Or(err, set.Missing(name, nil)))
 		lines = append(lines, l)
 	}
 	for _, wrong := range settings.Ignored {

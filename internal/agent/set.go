@@ -177,18 +177,6 @@ func (s *Set) Lookup(name string) (Agent, error) {
 	return s.Model(name, nil)
 }
 
-// Usable says why the agent can't be asked here, as far as it can tell at once; nil if it can.
-func (s *Set) Usable(name string) error {
-	if isBuiltIn(name) {
-		return nil
-	}
-	m, err := s.Model(name, nil)
-	if err != nil {
-		return err
-	}
-	return m.backend.Missing()
-}
-
 // Missing says why no agent of a chain can be asked, as far as it can tell at once: a program that is not installed, a
 // key that is not set. It considers only the fallbacks that may allows; a nil function allows all. It is nil for the
 // built-in agents, and if the settings are wrong, which Lookup reports.
