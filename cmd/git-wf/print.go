@@ -66,8 +66,7 @@ func (st style) status(s plan.Status) string {
 // mark is a sign that shows a status without colour, too.
 func (st style) mark(s plan.Status) string {
 	class := graph.ClassOf(s)
-	mark, _ := class.Mark()
-	return st.paint(class.Colour(), mark)
+	return st.paint(class.Colour(), class.Mark())
 }
 
 // printSome prints the first entries of a list and, by the format more, how many follow.

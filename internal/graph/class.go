@@ -48,7 +48,6 @@ type look struct {
 	class  Class
 	letter string // in text: [x]
 	mark   string // in labels, and in a list on a terminal
-	ascii  string // the same in ASCII
 	colour string // the parameter of the terminal sequence that selects it
 	word   string // in the legend
 	fill   string // on a light background
@@ -65,20 +64,20 @@ type look struct {
 func looks() [8]look {
 	const circle = "M8 1.5a6.5 6.5 0 1 0 .001 0z"
 	return [8]look{
-		{Ready, " ", "○", "o", "36", "ready", "#e8f4fb", "#1b6f9c", "#12303f", "#6cc4f0", circle, false, ""},
-		{Running, ">", "▶", ">", "34", "in progress", "#e6ebfd", "#2b4fc4", "#1a2450", "#92a8ff",
+		{Ready, " ", "○", "36", "ready", "#e8f4fb", "#1b6f9c", "#12303f", "#6cc4f0", circle, false, ""},
+		{Running, ">", "▶", "34", "in progress", "#e6ebfd", "#2b4fc4", "#1a2450", "#92a8ff",
 			"M3.5 1.5v13l11-6.5z", true, ""},
-		{Review, "?", "?", "?", "33", "awaiting review", "#fdf3d8", "#8a6100", "#3d2f0a", "#f0c04c",
+		{Review, "?", "?", "33", "awaiting review", "#fdf3d8", "#8a6100", "#3d2f0a", "#f0c04c",
 			"M8 .8 15.2 8 8 15.2.8 8z", false, ""},
-		{Done, "x", "✓", "+", "32", "done", "#e3f5e9", "#1a7a43", "#12351f", "#5fd394",
+		{Done, "x", "✓", "32", "done", "#e3f5e9", "#1a7a43", "#12351f", "#5fd394",
 			"M1.5 8.5 6 13 14.5 3.5", false, ""},
-		{Rejected, "~", "✗", "x", "31", "to be made again", "#fde7e5", "#b3261e", "#45161a", "#ff8f86",
+		{Rejected, "~", "✗", "31", "to be made again", "#fde7e5", "#b3261e", "#45161a", "#ff8f86",
 			"M2 2l12 12M14 2 2 14", false, ""},
-		{Pending, ".", "·", ".", "90", "pending", "#f1f2f4", "#5c6470", "#262b33", "#a7b0bd",
+		{Pending, ".", "·", "90", "pending", "#f1f2f4", "#5c6470", "#262b33", "#a7b0bd",
 			"M8 6a2 2 0 1 0 .001 0z", true, "dashed"},
-		{Blocked, "!", "!", "!", "35", "blocked", "#f6e8fb", "#8427a8", "#371545", "#dd9af5",
+		{Blocked, "!", "!", "35", "blocked", "#f6e8fb", "#8427a8", "#371545", "#dd9af5",
 			"M6.8 1h2.4v9H6.8zM6.8 12h2.4v2.6H6.8z", true, ""},
-		{Abandoned, "-", "-", "-", "90", "abandoned", "#f6f6f6", "#7a7a7a", "#222222", "#8f8f8f", "M2 8h12",
+		{Abandoned, "-", "-", "90", "abandoned", "#f6f6f6", "#7a7a7a", "#222222", "#8f8f8f", "M2 8h12",
 			false, "dotted"},
 	}
 }
@@ -111,11 +110,8 @@ func Classes() []Class {
 	return classes
 }
 
-// Mark is the sign of the class in a list, and its form in ASCII.
-func (c Class) Mark() (mark, ascii string) {
-	l := lookOf(c)
-	return l.mark, l.ascii
-}
+// Mark is the sign of the class in a list.
+func (c Class) Mark() string { return lookOf(c).mark }
 
 // Word says what the class stands for.
 func (c Class) Word() string { return lookOf(c).word }
