@@ -328,7 +328,7 @@ func (e *env) importDraft(c *cli.Context, i *exchange.Imported, draft []byte) er
 		return err
 	}
 	p.PlanID = plan.NewID(p.Title, 1)
-	shown := readmodel.Of(plan.Derive(p, plan.Records{}, nil, e.now()), nil)
+	shown := readmodel.Of(plan.Derive(p, plan.Records{}, nil, e.now()))
 	if err := e.render(e.stdout, "plan", shown); err != nil {
 		return err
 	}

@@ -279,7 +279,7 @@ func (e *env) planOutcome(c *cli.Context, eng *engine.Engine, s *plan.State,
 	reviews := s.Records.Of(t.TaskID).Reviews
 	last := reviews[len(reviews)-1]
 	accepted := last.Verdict == plan.Approved
-	if err := e.out(readmodel.Of(s, nil), func(w io.Writer) {
+	if err := e.out(readmodel.Of(s), func(w io.Writer) {
 		score := fmt.Sprintf(" (score %d)", last.Score)
 		if !accepted && last.Score >= s.MinScore(task) {
 			score = "" // the score is not the reason

@@ -217,7 +217,7 @@ func (e *env) dryRun(c *cli.Context, eng *engine.Engine, d engine.Draft, again s
 		Findings  plan.Findings         `json:"findings"`
 		Untrusted []plandoc.CommandLine `json:"untrusted"`
 		Redo      *engine.Redo          `json:"redo,omitempty"` // what an amendment has made again
-	}{readmodel.Of(s, nil), review, append(plan.Findings{}, green...), orEmpty(untrusted), nil}
+	}{readmodel.Of(s), review, append(plan.Findings{}, green...), orEmpty(untrusted), nil}
 	if d.After != nil {
 		doc.Redo = &d.Redo
 	}

@@ -121,7 +121,7 @@ func (e *env) workflowShow(c *cli.Context, store *gitstore.Store) error {
 		Plan             *readmodel.Plan
 		Set              string
 		Bounds, Widest   string
-	}{doc.workflowSummary, w.Params(), w.Commands(), m.draft.Plan.Roles, readmodel.Of(s, nil),
+	}{doc.workflowSummary, w.Params(), w.Commands(), m.draft.Plan.Roles, readmodel.Of(s),
 		m.setText(), m.boundsLine(), ""}
 	if b, err := m.Widest(); err == nil {
 		shown.Widest = boundsText(b)

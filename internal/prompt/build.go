@@ -57,13 +57,13 @@ func Build(files fs.FS, role contract.Role, d Data, budget int) (Prompt, error) 
 	}
 	var head Prompt
 	if block := t.Lookup("conventions"); block != nil && len(d.Conventions) > 0 {
-		head, _, err = (&builder{block, role, budget / 4, "", map[Text]cleaned{}}).build(d, nil)
+		head, _, err = (&builder{block, role, budget / 4, ""}).build(d, nil)
 		head.Text += "\n"
 	}
 	if err != nil {
 		return Prompt{}, err
 	}
-	b := &builder{template: t, role: role, budget: budget, head: head.Text, cleaned: map[Text]cleaned{}}
+	b := &builder{template: t, role: role, budget: budget, head: head.Text}
 	p, need, err := b.build(d, nil)
 	if err == nil && need > budget && b.head != "" { // rather none of the conventions than nothing
 		gone := Dropped{"the conventions of the repository", len(head.Text),
@@ -86,7 +86,6 @@ type builder struct {
 	role     contract.Role
 	budget   int
 	head     string // what the prompt begins with
-	cleaned  map[Text]cleaned
 }
 
 // build leaves texts out and, if that is not enough, one list after the other; gone is what is missing already.
@@ -112,7 +111,7 @@ func (b *builder) build(d Data, gone []Dropped) (Prompt, int, error) {
 
 // try renders the data and cuts its texts.
 func (b *builder) try(d Data, gone []Dropped) (Prompt, int, error) {
-	k, err := render(b.template, b.role, d, &masker{cleaned: b.cleaned})
+	k, err := render(b.template, b.role, d, &masker{})
 	if err != nil {
 		return Prompt{}, 0, err
 	}

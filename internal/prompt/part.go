@@ -63,7 +63,6 @@ type part struct {
 	removed int    // control characters that clean removed
 	uses    int    // how often the template prints it
 	cut     cut
-	all     int // length of the whole block; zero until known
 }
 
 // cut says how much of a part is shown.
@@ -128,13 +127,7 @@ func (p *part) header(missing int) string {
 
 // size is the length of the part's block.
 func (p *part) size(c cut) int {
-	if c.state == shownWhole && p.all > 0 {
-		return p.all
-	}
 	text, _ := p.block(c)
-	if c.state == shownWhole {
-		p.all = len(text)
-	}
 	return len(text)
 }
 

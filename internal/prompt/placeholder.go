@@ -14,28 +14,17 @@ import (
 // Text until it is known how much of the text there is room for. A placeholder is a number between two NULs. No other
 // string has a NUL, so nobody can forge one.
 type masker struct {
-	parts   []*part
-	cleaned map[Text]cleaned // shared by all maskers of one prompt: a long text is cleaned once
-}
-
-type cleaned struct {
-	text    string
-	removed int
+	parts []*part
 }
 
 const placeholderMark = "\x00"
 
 func (s *masker) text(k kind, t Text, format string, args ...any) Text {
-	c, ok := s.cleaned[t]
-	if !ok {
-		c.text, c.removed = clean(string(t))
-		s.cleaned[t] = c
-	}
-	if strings.TrimSpace(c.text) == "" {
+	text, removed := clean(string(t))
+	if strings.TrimSpace(text) == "" {
 		return ""
 	}
-	s.parts = append(s.parts, &part{kind: k, name: line(fmt.Sprintf(format, args...)), text: c.text,
-		removed: c.removed})
+	s.parts = append(s.parts, &part{kind: k, name: line(fmt.Sprintf(format, args...)), text: text, removed: removed})
 	return Text(placeholderMark + strconv.Itoa(len(s.parts)-1) + placeholderMark)
 }
 

@@ -105,10 +105,8 @@ type Plan struct {
 }
 
 // Of builds a Plan from a state alone, without the repository.
-func Of(s *plan.State, waits []engine.Wait) *Plan {
-	p := &Plan{Head: HeadOf(s), State: s, Waits: append([]engine.Wait{}, waits...)}
-	p.Describe()
-	return p
+func Of(s *plan.State) *Plan {
+	return (&Plan{Head: HeadOf(s), State: s, Waits: []engine.Wait{}}).Describe()
 }
 
 // Describe fills in the tasks.

@@ -107,7 +107,7 @@ func (s *Server) planView(r *http.Request) (*planPage, error) {
 	}
 	p := &planPage{page: s.planHead(r, snap, "plan"), Tip: snap.Commit, TopTask: snap.Plan.TopTask}
 	if p.Past = at; at != nil {
-		p.Seen = readmodel.Of(state, nil)
+		p.Seen = readmodel.Of(state)
 	} else if p.Seen, err = s.Read(r.Context(), snap); err != nil {
 		return nil, err
 	} else {
