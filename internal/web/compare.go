@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"gitwf/internal/export"
@@ -178,19 +179,11 @@ func (p *pairing) settle() {
 // hunk reads the first lines' numbers of "@@ -a,n +b,m @@".
 func hunk(text string) (a, b int) {
 	f := strings.Fields(text)
-	if len(f) < 3 {
-		return 1, 1
-	}
 	return number(f[1]), number(f[2])
 }
 
 func number(s string) int {
-	n := 0
-	for _, c := range strings.TrimLeft(s, "+-") {
-		if c < '0' || c > '9' || n > 1e8 {
-			break
-		}
-		n = 10*n + int(c-'0')
-	}
-	return max(n, 1)
+	first, _, _ := strings.Cut(strings.TrimLeft(s, "+-"), ",")
+	n, _ := strconv.Atoi(first)
+	return min(max(n, 1), 999_999_999) // a file may be said to have any number of lines
 }
