@@ -24,6 +24,7 @@ import (
 	"gitwf/internal/plandoc"
 	"gitwf/internal/readmodel"
 	"gitwf/internal/shell"
+	"gitwf/internal/terminal"
 	"gitwf/internal/views"
 )
 
@@ -261,7 +262,7 @@ func (e *env) soundImport(c *cli.Context, i *exchange.Imported) ([]byte, error) 
 			plain.Count(i.Lines, "line"))
 		printSome(e.stderr, i.Homeless, 10, "  and %d more (--dry-run --json lists them)\n", func(l exchange.Line) {
 			fmt.Fprintf(e.stderr, "  %s:%d: %s\n", plain.Line(l.File), l.No,
-				clip(plain.Line(strings.TrimSpace(l.Text)), 80))
+				terminal.Clip(plain.Line(strings.TrimSpace(l.Text)), 80))
 		})
 	}
 	return i.Draft()

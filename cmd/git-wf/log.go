@@ -17,6 +17,7 @@ import (
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
 )
 
 // eventDocument is one element of what log --json prints.
@@ -153,10 +154,10 @@ const mostSaid = 200
 func (st style) eventText(e gitstore.LogEntry, said []export.Said) (text string) {
 	begin := fmt.Sprintf("%s %s ", st.paint("33", fmt.Sprintf("%.8s", e.Commit)), date(e.Time))
 	if said == nil {
-		text = fmt.Sprintf("%s%-12s %s\n", begin, clip(plain.Line(e.Author.Name), 12), plain.Line(e.Subject))
+		text = fmt.Sprintf("%s%-12s %s\n", begin, terminal.Clip(plain.Line(e.Author.Name), 12), plain.Line(e.Subject))
 	}
 	for _, s := range said {
-		text += begin + clip(s.String(), mostSaid) + "\n"
+		text += begin + terminal.Clip(s.String(), mostSaid) + "\n"
 		begin = strings.Repeat(" ", len("01234567 2006-01-02 15:04 "))
 	}
 	return text

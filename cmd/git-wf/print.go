@@ -16,7 +16,6 @@ import (
 	"gitwf/internal/graph"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"gitwf/internal/terminal"
 )
 
 // out prints a command's result: with --json the document, else the text.
@@ -80,9 +79,6 @@ func printSome[T any](w io.Writer, list []T, most int, more string, one func(T))
 }
 
 func date(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
-
-// clip cuts a text to n columns of a terminal.
-func clip(s string, n int) string { return terminal.Clip(s, n, "…") }
 
 // usage is the error of wrong usage that needs no hint.
 func usage(format string, args ...any) error { return fault.Usage("", format, args...) }

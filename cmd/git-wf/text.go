@@ -168,7 +168,7 @@ func (st style) functions() template.FuncMap {
 		"heading":  func(text string) safe { return safe("\n" + st.paint("1", text)) },
 		"text":     func(s string) safe { return safe(plain.Text(s)) },
 		"lines":    linesOf,
-		"clip":     func(n int, v any) safe { return safe(clip(string(shown(v)), n)) },
+		"clip":     func(n int, v any) safe { return safe(terminal.Clip(string(shown(v)), n)) },
 		"pad":      func(n int, v any) safe { return safe(padded(string(shown(v)), n)) },
 		"more":     func(all, most int) int { return max(all-most, 0) },
 		"join":     func(list []string) string { return strings.Join(list, ", ") },
@@ -226,7 +226,7 @@ func judgementText(j *estimate.Judgement) safe {
 		text += map[bool]string{true: ", can be done in one go", false: ", can't be done in one go"}[*j.OneShotPass]
 	}
 	if j.Why != "" {
-		text += ": " + clip(plain.Line(j.Why), 400)
+		text += ": " + terminal.Clip(plain.Line(j.Why), 400)
 	}
 	return safe(text)
 }

@@ -57,7 +57,7 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 	}
 	reason := fmt.Sprintf("%s says %s", who, number(judged))
 	if why != "" {
-		reason += ": " + terminal.Clip(plain.Line(why), mostWhy, "…")
+		reason += ": " + terminal.Clip(plain.Line(why), mostWhy)
 	}
 	r.Days = judged
 	switch {
@@ -75,7 +75,7 @@ func Combine(planner, agent *Judgement, rule Estimate, threshold float64) Result
 	case refused:
 		r.Why += "; the agent says that it can't be done in one piece"
 		if told := agent.usable() && r.Days == judged; agent.Why != "" && !told {
-			r.Why += ": " + terminal.Clip(plain.Line(agent.Why), mostWhy, "…")
+			r.Why += ": " + terminal.Clip(plain.Line(agent.Why), mostWhy)
 		}
 	}
 	if planner == nil || planner.Days != r.Days {

@@ -58,7 +58,7 @@ func (p *svgPrinter) picture() {
 	}
 	p.printf("<rect class=\"ground\" width=\"100%%\" height=\"100%%\"/>\n")
 	p.printf("<text class=\"heading\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", margin, margin+14,
-		xmlText(clip(clean(string(p.g.PlanID)+"  "+p.g.Title), 110)))
+		xmlText(terminal.Clip(clean(string(p.g.PlanID)+"  "+p.g.Title), 110)))
 	p.printf("<g transform=\"translate(%.0f %.0f)\">\n", margin, margin+titleHeight)
 	for _, id := range p.t.roots {
 		p.goals(id)
@@ -124,9 +124,9 @@ func (p *svgPrinter) goals(id plan.TaskID) {
 	p.badge(n.Class, b.X+12, b.Y+11)
 	name, title := label(n)
 	room := int((b.Width - 65) / 6.8) // without the corner, where a page may put a button
-	name = clip(name, room)
+	name = terminal.Clip(name, room)
 	p.printf("<text x=\"%.1f\" y=\"%.1f\"><tspan class=\"id\">%s</tspan> %s</text></g>\n", b.X+35, b.Y+23,
-		xmlText(name), xmlText(clip(title, max(room-terminal.Cells(name)-1, 1))))
+		xmlText(name), xmlText(terminal.Clip(title, max(room-terminal.Cells(name)-1, 1))))
 	for _, c := range children {
 		p.goals(c)
 	}
@@ -144,7 +144,8 @@ func (p *svgPrinter) node(n Node) {
 		p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"%.1f\"/>", b.X,
 			b.Y, b.Width, b.Height, b.Height/2)
 		p.badge(n.Class, b.X+8, b.Y+4)
-		p.printf("<text class=\"soft\" x=\"%.1f\" y=\"%.1f\">%s</text></g>\n", b.X+31, b.Y+16, xmlText(clip(name, 25)))
+		p.printf("<text class=\"soft\" x=\"%.1f\" y=\"%.1f\">%s</text></g>\n", b.X+31, b.Y+16,
+			xmlText(terminal.Clip(name, 25)))
 		return
 	}
 	kind := strings.ToLower(string(n.Kind))
@@ -152,8 +153,9 @@ func (p *svgPrinter) node(n Node) {
 	p.printf("<rect class=\"box\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"6\"/>", b.X, b.Y, b.Width,
 		b.Height)
 	p.badge(n.Class, b.X+10, b.Y+15)
-	p.printf("<text class=\"id\" x=\"%.1f\" y=\"%.1f\">%s</text>", b.X+36, b.Y+19, xmlText(clip(name, 24)))
-	p.printf("<text x=\"%.1f\" y=\"%.1f\">%s</text></g>\n", b.X+36, b.Y+35, xmlText(clip(title, 25)))
+	p.printf("<text class=\"id\" x=\"%.1f\" y=\"%.1f\">%s</text>", b.X+36, b.Y+19,
+		xmlText(terminal.Clip(name, 24)))
+	p.printf("<text x=\"%.1f\" y=\"%.1f\">%s</text></g>\n", b.X+36, b.Y+35, xmlText(terminal.Clip(title, 25)))
 }
 
 // beginNode opens the group of a node, with its tooltip.

@@ -9,6 +9,7 @@ import (
 
 	"gitwf/internal/each"
 	"gitwf/internal/plan"
+	"gitwf/internal/terminal"
 )
 
 // ASCII draws the graph as an indented tree, in ASCII except for titles and ids. The indent is DECOMPOSE, "<-" is
@@ -99,7 +100,7 @@ func Mermaid(w io.Writer, g Graph) error {
 		open, end := mermaidShape(n.Kind)
 		id, title := label(n)
 		fmt.Fprintf(out, "  %s%s\"%s %s<br/>%s\"%s:::%s\n", names[n.ID], open, lookOf(n.Class).mark, mermaidText(id),
-			mermaidText(clip(title, 60)), end, n.Class)
+			mermaidText(terminal.Clip(title, 60)), end, n.Class)
 	}
 	var critical []string
 	for i, e := range g.Edges {

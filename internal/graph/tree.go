@@ -7,7 +7,6 @@ import (
 
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
-	"gitwf/internal/terminal"
 )
 
 // tree is the graph by its goals: what is drawn inside or below what. Every node is in it once, even if its parent is
@@ -82,9 +81,6 @@ func clean(s string) string {
 		return r
 	}, plain.Line(strings.ToValidUTF8(s, "\ufffd")))
 }
-
-// clip cuts a text to a number of columns.
-func clip(s string, most int) string { return terminal.Clip(s, most, "…") }
 
 // label is the words of a node: its id and its title.
 func label(n Node) (id, title string) {

@@ -21,15 +21,12 @@ func Fit(s string, columns int) string {
 	return s[:end]
 }
 
-// Clip cuts a text that takes more columns than this, and puts mark at the cut.
-func Clip(s string, columns int, mark string) string {
-	if Cells(s) <= columns {
-		return s
-	}
-	if columns <= Cells(mark) {
+// Clip cuts a text that takes more columns than this, and puts a mark at the cut if there is room for more than that.
+func Clip(s string, columns int) string {
+	if columns <= 1 || Cells(s) <= columns {
 		return Fit(s, columns)
 	}
-	return Fit(s, columns-Cells(mark)) + mark
+	return Fit(s, columns-1) + "…"
 }
 
 // measure returns how much of a text fits into this many columns, in bytes, and how many of the columns it takes.

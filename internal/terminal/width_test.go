@@ -45,7 +45,7 @@ func TestClipAndFit(t *testing.T) {
 			if got := Fit(tt.in, tt.columns); got != tt.fit {
 				t.Errorf("Fit: %q, want %q", got, tt.fit)
 			}
-			if got := Clip(tt.in, tt.columns, "…"); got != tt.clip {
+			if got := Clip(tt.in, tt.columns); got != tt.clip {
 				t.Errorf("Clip: %q, want %q", got, tt.clip)
 			}
 		})
