@@ -350,7 +350,7 @@ func (e *Engine) append(ctx context.Context, id plan.ID, ev plan.Event, h *hold,
 		o.Claim = &h.claim
 		h.stop()
 	}
-	done, err := e.Store.Append(ctx, id, e.mask().Event(ev), o)
+	done, err := e.Store.Append(ctx, id, e.Secrets().Event(ev), o)
 	if h != nil && errors.Is(err, gitstore.ErrClaimed) {
 		e.fenced(h)
 	}

@@ -232,7 +232,8 @@ func TestTakeOverRace(t *testing.T) {
 	const n = 8
 	results := make(chan error, n)
 	for i := range n {
-		e := &Engine{Store: b.repo.Open(), Trust: b.Trust, Now: time.Now, Agents: b.Agents, Lease: time.Minute}
+		e := &Engine{Store: b.repo.Open(), Trust: b.Trust, Now: time.Now, Agents: b.Agents, Lease: time.Minute,
+			Secrets: secrets}
 		e.ownerOnce.Do(func() { e.self = owner{host: "host" + strconv.Itoa(i), pid: 1 + i} })
 		go func() {
 			_, err := e.claim(ctx, repotest.ID, plan.Claim{Task: "IMPL-1", Agent: "exec"})
@@ -353,7 +354,7 @@ func TestWindowRace(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range processes {
 		e := &Engine{Store: b.repo.Open(), Trust: b.Trust, Now: time.Now, Agents: b.Agents, Lease: time.Minute,
-			Environ: b.Environ, Templates: b.Templates, Weights: b.Weights}
+			Environ: b.Environ, Templates: b.Templates, Weights: b.Weights, Assign: nobody, Secrets: secrets}
 		e.ownerOnce.Do(func() { e.self = owner{host: "host" + strconv.Itoa(i), pid: 1 + i} })
 		task := plan.TaskID(fmt.Sprintf("IMPL-%d", i+1))
 		all.Go(func() {

@@ -23,12 +23,12 @@ type Engine struct {
 	Trust     *Trust
 	Agents    *agent.Set
 	Weights   func() (estimate.Weights, error) // of the rule that estimates tasks; read on demand
-	Assign    func() (agent.Assignment, error) // who does a task that names no agent; read on demand; may be nil
+	Assign    func() (agent.Assignment, error) // who does a task that names no agent; read on demand
 	Policy    policy.Policy                    // of the repository
 	Now       func() time.Time
 	Environ   []string                 // of the agents that the user has set up, before the WF_ variables
 	Commands  func() ([]string, error) // of a plan's command lines, before WF_ variables; nil: defaults of Environ
-	Secrets   func() secret.Mask       // what must not be recorded; nil: derived from Environ
+	Secrets   func() secret.Mask       // what must not be recorded or shown
 	Templates fs.FS                    // prompts/<role>.md
 	OwnRules  string                   // the directory of the user's own rules; "" for none
 	Report    func(Progress)           // called for each event, from several goroutines; may be nil
@@ -75,7 +75,7 @@ type Progress struct {
 
 func (e *Engine) report(id plan.TaskID, text string) {
 	if e.Report != nil {
-		e.Report(Progress{id, e.mask().Text(text)})
+		e.Report(Progress{id, e.Secrets().Text(text)})
 	}
 }
 
@@ -116,12 +116,4 @@ func (e *Engine) commandEnv() ([]string, error) {
 		return process.Allowed(e.Environ, nil), nil
 	}
 	return e.Commands()
-}
-
-// mask removes secrets from what is recorded or shown.
-func (e *Engine) mask() secret.Mask {
-	if e.Secrets == nil {
-		return secret.NewMask(e.Environ)
-	}
-	return e.Secrets()
 }

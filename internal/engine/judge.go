@@ -133,7 +133,7 @@ func (e *Engine) lookAhead(h *hold, w *workDir) error {
 		return fmt.Errorf("its own commands could not run: %w", err)
 	}
 	for i, r := range results {
-		results[i].Evidence = e.mask().Text(r.Evidence)
+		results[i].Evidence = e.Secrets().Text(r.Evidence)
 	}
 	w.ran = prompt.RanOf(results)
 	return e.attemptPrompt(h.work, w)

@@ -210,7 +210,7 @@ func (e *Engine) Rehearse(ctx context.Context, id plan.ID, task plan.TaskID) (fa
 	results, err := e.examine(ctx, snap, s, check.Subject{Task: t.Task, Artifact: a})
 	for _, r := range results {
 		if r.Severity == plan.Must && !r.Passed() {
-			r.Evidence = e.mask().Text(r.Evidence)
+			r.Evidence = e.Secrets().Text(r.Evidence)
 			failed = append(failed, r)
 		}
 	}

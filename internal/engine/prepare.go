@@ -244,9 +244,6 @@ func (e *Engine) assigned(t *plan.Task) string {
 
 // byTable is the agent for a task or a CHECK in the user's table, "" if there is none.
 func (e *Engine) byTable(t *plan.Task) string {
-	if e.Assign == nil {
-		return ""
-	}
 	table, err := e.Assign()
 	if err != nil {
 		return "" // canAssign reports it
@@ -261,9 +258,6 @@ func (e *Engine) isSetUp(name string) bool {
 
 // canAssign fails if the user's table can't be read: tasks would go to the wrong agent.
 func (e *Engine) canAssign() error {
-	if e.Assign == nil {
-		return nil
-	}
 	_, err := e.Assign()
 	return err
 }

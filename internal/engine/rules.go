@@ -135,7 +135,7 @@ func (e *Engine) tellRules(ctx context.Context, w *workDir, d *prompt.Data) erro
 			e.report(w.task.TaskID, text)
 		}
 	}
-	mask := e.mask()
+	mask := e.Secrets()
 	for _, r := range chosen {
 		w.rules = append(w.rules, r.ID+"@"+lineHash(string(r.Markdown()))[:12])
 		d.Rules = append(d.Rules, prompt.Rule{ID: r.ID, Title: mask.Text(r.Title),
@@ -180,7 +180,7 @@ func (e *Engine) AddRules(ctx context.Context, add []rule.Rule, trust bool) ([]A
 	var tasks []*plan.Task
 	var entries []string
 	for _, r := range add {
-		r.Title, r.Text = e.mask().Text(r.Title), e.mask().Text(r.Text)
+		r.Title, r.Text = e.Secrets().Text(r.Title), e.Secrets().Text(r.Text)
 		a := addedBeside(r, slices.Concat(had, tasks))
 		if _, err := rule.OfTask(a.task); err != nil {
 			return nil, fault.Usage("mend it, and add it again", "%w", err)

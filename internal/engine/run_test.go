@@ -16,6 +16,7 @@ import (
 	"gitwf/internal/estimate"
 	"gitwf/internal/plan"
 	"gitwf/internal/repotest"
+	"gitwf/internal/secret"
 	"gitwf/templates"
 )
 
@@ -62,11 +63,15 @@ func newWorkshop(t *testing.T, text string) *workshop {
 		Store: r.Open(), Trust: trust, Now: time.Now, Environ: os.Environ(), Templates: templates.FS,
 		Agents: agent.NewSet(func() (agent.Settings, error) {
 			return agent.Settings{}, nil
-		}, nil), Weights: weights,
+		}, nil), Weights: weights, Assign: nobody, Secrets: secrets,
 		Report: func(p Progress) { b.began <- string(p.Task) + " " + p.Text },
 	}
 	return b
 }
+
+func nobody() (agent.Assignment, error) { return agent.Assignment{}, nil }
+
+func secrets() secret.Mask { return secret.NewMask(os.Environ()) }
 
 // records are all records of the task, in the order of names.
 func (b *workshop) records() string {

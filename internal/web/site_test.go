@@ -90,8 +90,8 @@ func newSite(t *testing.T, change func(*Options)) *site {
 			}
 			agents := agent.NewSet(func() (agent.Settings, error) { return agent.Settings{}, nil }, nil)
 			return readmodel.Reader{Engine: &engine.Engine{Store: s.Store, Trust: trust, Agents: agents,
-				Policy: policy.Policy,
-				Now:    func() time.Time { return repotest.Now.Add(time.Hour) }}}.Read(ctx, snap)
+				Policy: policy.Policy, Assign: func() (agent.Assignment, error) { return agent.Assignment{}, nil },
+				Now: func() time.Time { return repotest.Now.Add(time.Hour) }}}.Read(ctx, snap)
 		},
 		Commands: func(_ context.Context, args []string) Outcome {
 			s.mu.Lock()
