@@ -18,7 +18,7 @@ type group struct {
 	job windows.Handle
 }
 
-// shell returns the command for a line: plans are written for sh, which comes with git; cmd is the last resort.
+// shell returns the command for a line: plans are written for sh, which comes with git.
 func shell(line string) (*exec.Cmd, error) {
 	if sh, err := exec.LookPath("sh"); err == nil {
 		return exec.Command(sh, "-c", line), nil
@@ -28,14 +28,7 @@ func shell(line string) (*exec.Cmd, error) {
 			return exec.Command(sh, "-c", line), nil
 		}
 	}
-	path, err := exec.LookPath("cmd")
-	if err != nil {
-		return nil, fmt.Errorf("neither sh nor cmd found: %w", err)
-	}
-	cmd := exec.Command(path)
-	// cmd does not split its command line as other programs do, so pass the line unchanged.
-	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd /s /c "` + line + `"`}
-	return cmd, nil
+	return nil, errors.New("there is no sh on PATH, and none beside git")
 }
 
 // startGroup starts the command suspended, so that it starts nothing before it is in the job.
@@ -53,10 +46,7 @@ func startGroup(cmd *exec.Cmd) (*group, error) {
 		windows.CloseHandle(job)
 		return nil, fmt.Errorf("limit job object: %w", err)
 	}
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.CreationFlags = windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP}
 	if err := cmd.Start(); err != nil {
 		windows.CloseHandle(job)
 		return nil, err

@@ -90,10 +90,7 @@ func (c *capture) write(p []byte) {
 func (c *capture) tail() string {
 	s := Printable(c.last(rawTail))
 	if len(s) > MaxTail {
-		s = s[len(s)-MaxTail:]
-		for s != "" && s[0]&0xC0 == 0x80 { // the rest of a rune that the cut split
-			s = s[1:]
-		}
+		s = strings.ToValidUTF8(s[len(s)-MaxTail:], "") // without the rest of a rune that the cut split
 	}
 	return s
 }

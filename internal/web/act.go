@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"io/fs"
@@ -98,7 +99,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) error {
 // tellNext goes back to a page, which shows how a command ended.
 func (s *Server) tellNext(w http.ResponseWriter, r *http.Request, back string, o Outcome) {
 	o.Output = plain.Text(o.Output)
-	key := secret()
+	key := rand.Text()
 	s.outcomes.keep(key, o)
 	http.Redirect(w, r, back+"?said="+key, http.StatusSeeOther)
 }

@@ -39,7 +39,7 @@ type page struct {
 
 func (s *Server) page(r *http.Request, title string) page {
 	p := page{Title: title, Lang: languageOf(r)}
-	if !s.ReadOnly && s.Commands != nil {
+	if !s.ReadOnly {
 		p.Token = s.pageToken()
 	}
 	return p
@@ -82,11 +82,7 @@ func planURL(id plan.ID, parts ...string) string {
 
 // filePath is a path of an artifact as part of an address.
 func filePath(name string) string {
-	parts := strings.Split(name, "/")
-	for i := range parts {
-		parts[i] = url.PathEscape(parts[i])
-	}
-	return strings.Join(parts, "/")
+	return (&url.URL{Path: name}).EscapedPath()
 }
 
 // asked is the plan that a request is about, and its state.
@@ -133,10 +129,8 @@ type plansPage struct {
 func (s *Server) plansPage(w http.ResponseWriter, r *http.Request) (err error) {
 	p := plansPage{page: s.page(r, "Plans")}
 	p.Live = true
-	if s.Inbox != nil {
-		if p.Inbox, err = s.Inbox(r.Context()); err != nil {
-			return err
-		}
+	if p.Inbox, err = s.Inbox(r.Context()); err != nil {
+		return err
 	}
 	if p.Plans, err = readmodel.List(r.Context(), s.Store, s.Now()); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"html/template"
@@ -43,7 +42,7 @@ type Options struct {
 	State func(ctx context.Context, snap *gitstore.Snapshot) (*plan.State, error)
 	// Read reads all that is seen of a plan now.
 	Read func(ctx context.Context, snap *gitstore.Snapshot) (*readmodel.Plan, error)
-	// Inbox lists what waits for a person in all plans, the oldest first; may be nil.
+	// Inbox lists what waits for a person in all plans, the oldest first.
 	Inbox func(ctx context.Context) ([]engine.Item, error)
 	// Weights estimate a task where the plan gives no estimate.
 	Weights func() (estimate.Weights, error)
@@ -81,9 +80,8 @@ type Server struct {
 
 // New makes a server; it does not listen yet.
 func New(o Options) (*Server, error) {
-	s := &Server{Options: o, token: secret(), session: secret(), key: make([]byte, 32),
+	s := &Server{Options: o, token: rand.Text(), session: rand.Text(), key: []byte(rand.Text()),
 		pages: map[string]*template.Template{}}
-	_, _ = rand.Read(s.key) // it never fails
 	for _, lang := range languages() {
 		t, err := template.New("").Funcs(functions(lang)).ParseFS(templateFiles, "templates/*.html")
 		if err != nil {
@@ -96,12 +94,6 @@ func New(o Options) (*Server, error) {
 	s.logs.most, s.outcomes.most, s.trees.most = 50, 50, 500
 	s.mux = s.routes()
 	return s, nil
-}
-
-func secret() string {
-	b := make([]byte, 24)
-	_, _ = rand.Read(b) // it never fails
-	return hex.EncodeToString(b)
 }
 
 // Address is the URL that opens the page on a listener. Only the person who started the server sees its token.

@@ -93,6 +93,7 @@ func newSite(t *testing.T, change func(*Options)) *site {
 				Policy: policy.Policy, Assign: func() (agent.Assignment, error) { return agent.Assignment{}, nil },
 				Now: func() time.Time { return repotest.Now.Add(time.Hour) }}}.Read(ctx, snap)
 		},
+		Tail: func(plan.ID, plan.TaskID) []byte { return nil },
 		Commands: func(_ context.Context, args []string) Outcome {
 			s.mu.Lock()
 			defer s.mu.Unlock()
