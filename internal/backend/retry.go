@@ -212,10 +212,8 @@ func (a *asker) pause(ctx context.Context, err error, n int, deadline time.Time,
 	if r.Notice != nil {
 		r.Notice(text)
 	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(wait):
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%s: interrupted: %w", shown(a.cfg.Name), context.Cause(ctx))

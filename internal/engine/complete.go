@@ -107,20 +107,17 @@ func (e *Engine) measure(ctx context.Context, snap *gitstore.Snapshot) (plan.Com
 		doc.Metrics.Add(c.Effort)
 		if !t.Planning() {
 			doc.Metrics.Tasks++
-			doc.Metrics.Approved += one(c.Status == plan.StatusDone)
-			doc.Metrics.Abandoned += one(c.Status == plan.StatusAbandoned)
+			switch c.Status {
+			case plan.StatusDone:
+				doc.Metrics.Approved++
+			case plan.StatusAbandoned:
+				doc.Metrics.Abandoned++
+			}
 		}
 	}
 	doc.Metrics.StartedAt, doc.Metrics.EndedAt = plan.Second(m.first), plan.Second(snap.Time)
 	doc.Metrics.WallSeconds = int64(doc.Metrics.EndedAt.Sub(doc.Metrics.StartedAt) / time.Second)
 	return doc, m.lessons, nil
-}
-
-func one(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // measurement goes through the records of a plan.

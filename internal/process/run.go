@@ -12,7 +12,7 @@ import (
 
 // Command is one command line and its limits.
 type Command struct {
-	Line      string        // for the shell: sh -c; on Windows git's sh, or cmd /c if there is none
+	Line      string        // for the shell: sh -c; on Windows that of git
 	Dir       string        // working directory
 	Env       []string      // the complete environment, see Environ
 	Stdin     string        // standard input; if empty, the null device
@@ -159,9 +159,7 @@ func (c Command) start() (*running, error) {
 func (r *running) wait(ctx context.Context, killed <-chan struct{}, timeout time.Duration) Reason {
 	var timer <-chan time.Time
 	if timeout > 0 {
-		t := time.NewTimer(timeout)
-		defer t.Stop()
-		timer = t.C
+		timer = time.After(timeout)
 	}
 	select {
 	case <-r.exited:
@@ -182,12 +180,11 @@ func (r *running) wait(ctx context.Context, killed <-chan struct{}, timeout time
 // while the program that it runs may still clean up.
 func (r *running) stop(grace time.Duration, killed <-chan struct{}) {
 	r.group.terminate()
-	t := time.NewTimer(grace)
-	defer t.Stop()
+	patience := time.After(grace)
 	for _, done := range []chan struct{}{r.exited, r.eof} {
 		select {
 		case <-done:
-		case <-t.C:
+		case <-patience:
 			return
 		case <-killed:
 			return
