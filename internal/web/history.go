@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"gitwf/internal/each"
 	"gitwf/internal/export"
@@ -66,31 +65,33 @@ func (s *Server) tell(ctx context.Context, snap *gitstore.Snapshot, moments []mo
 	if err != nil {
 		return err
 	}
-	for i := range moments {
-		m := &moments[i]
-		m.Said = talk.Tell(gitstore.LogEntry{Author: plan.Actor{Name: m.Author}, Subject: m.Subject,
-			Trailers: map[string]string{"Wf-Task": string(m.Task)}}, added[m.Commit])
+	for i, m := range moments {
+		moments[i].Said = talk.Tell(m.LogEntry, added[m.Commit])
 	}
 	return nil
 }
 
 // moment is one event of a plan's history.
 type moment struct {
-	N        int // from 1
-	Of       int
-	Commit   plan.OID
-	Author   string
-	Time     time.Time
-	Subject  string
-	Event    string
-	Task     plan.TaskID
-	Artifact string
-	Verdict  plan.Verdict
-	Score    string
-	Merge    bool
-	Said     []export.Said // of a plan with roles, of the events that a page lists
-	Signed   signed        // of the events that a page lists
+	gitstore.LogEntry
+	N  int // from 1
+	Of int
+
+	// of the events that a page lists
+	Said   []export.Said // of a plan with roles
+	Signed signed
 }
+
+// Task is the task that the event is about, "" for none.
+func (m moment) Task() plan.TaskID {
+	if id := plan.TaskID(m.Trailers["Wf-Task"]); id.Valid() {
+		return id
+	}
+	return ""
+}
+
+// Verdict is that of the review which the event records, "" for none.
+func (m moment) Verdict() plan.Verdict { return plan.Verdict(plain.Line(m.Trailers["Wf-Verdict"])) }
 
 // history is the log of a plan up to its tip.
 type history struct {
@@ -103,37 +104,20 @@ func (s *Server) moments(ctx context.Context, snap *gitstore.Snapshot) ([]moment
 	if known, ok := s.logs.find(snap.ID); ok && known.tip == snap.Commit {
 		return known.moments, nil
 	}
-	var newest []moment
+	var all []moment
 	err := s.Store.Log(ctx, snap.ID, snap.Commit, func(e gitstore.LogEntry) bool {
-		newest = append(newest, moment{
-			Commit: e.Commit, Author: plain.Line(e.Author.Name), Time: e.Time, Subject: plain.Line(e.Subject),
-			Event: plain.Line(e.Trailers["Wf-Event"]), Task: taskOf(e.Trailers["Wf-Task"]),
-			Artifact: plain.Line(e.Trailers["Wf-Artifact"]),
-			Verdict:  plan.Verdict(plain.Line(e.Trailers["Wf-Verdict"])), Score: plain.Line(e.Trailers["Wf-Score"]),
-			Merge: len(e.Parents) > 1,
-		})
+		all = append(all, moment{LogEntry: e})
 		return true
 	})
 	if err != nil {
 		return nil, err
 	}
-	for len(newest) > 0 && newest[0].Commit != snap.Commit { // the plan moved on in between
-		newest = newest[1:]
-	}
-	all := make([]moment, len(newest))
-	for i, m := range newest {
-		m.N, m.Of = len(newest)-i, len(newest)
-		all[m.N-1] = m
+	slices.Reverse(all)
+	for i := range all {
+		all[i].N, all[i].Of = i+1, len(all)
 	}
 	s.logs.keep(snap.ID, history{snap.Commit, all})
 	return all, nil
-}
-
-func taskOf(text string) plan.TaskID {
-	if id := plan.TaskID(text); id.Valid() {
-		return id
-	}
-	return ""
 }
 
 // askedAt is the state that a request is about: the newest or, with ?at=COMMIT, the one after that event. The moment is
