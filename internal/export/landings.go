@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gitwf/internal/each"
 	"gitwf/internal/gitstore"
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
@@ -56,11 +57,14 @@ func LandingNotes(s *plan.State, t *plan.TaskState, list []plan.Landing) []strin
 	}
 	var notes []string
 	for _, l := range list {
-		if l.Commit != "" {
+		switch {
+		case l.Commit != "":
 			notes = append(notes, fmt.Sprintf("landed on %s as %.12s", plain.Line(l.Branch), l.Commit))
-			continue
+		case l.Head != "":
+			notes = append(notes, l.Outcome())
+		default:
+			notes = append(notes, fmt.Sprintf("did not land on %s: %s", plain.Line(l.Branch), plain.Line(l.Reason)))
 		}
-		notes = append(notes, fmt.Sprintf("did not land on %s: %s", plain.Line(l.Branch), plain.Line(l.Reason)))
 	}
 	if len(notes) == 0 && t.Status == plan.StatusDone && s.Delivers(t.TaskID, t.Approved) {
 		notes = append(notes, "lands by git wf land")
@@ -97,8 +101,12 @@ func Next(ctx context.Context, store *gitstore.Store, snap *gitstore.Snapshot, r
 	s := snap.State()
 	changes, documents, open := Kinds(s)
 	var next []string
-	if len(open) > 0 {
-		next = append(next, "git wf land")
+	for _, id := range open {
+		command := "git wf land"
+		if s.Records.Of(id).Proposed(s.Tasks[id].Approved) {
+			command += " --prs"
+		}
+		next = each.Add(next, command)
 	}
 	if documents || !changes {
 		if there, err := exported(ctx, store, snap, roots); err != nil {

@@ -137,7 +137,7 @@ var brokenRecords = map[string]recordCase{
 	"marks/: what is abandoned has a reason": {path: firstOf("IMPL-5", "marks/0001-abandoned.json"), want: "needs a reason",
 		change: func(d doc) { delete(d, "reason") }},
 	"landings/: the task changes the repository": {path: firstOf("IMPL-1", "landings/l1-v1-landed.json")},
-	"landings/: there is a branch, and either a commit or a reason": {path: landing1,
+	"landings/: there is a branch, and one of commit, reason and head": {path: landing1,
 		change: func(d doc) { d["branch"] = "" }},
 	"landings/: each result is one of those of criteria[]": {path: landing1,
 		change: func(d doc) { d["criteria"] = []any{doc{"id": "A1", "result": "well"}} }},

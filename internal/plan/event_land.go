@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,19 +24,52 @@ type Landing struct {
 	Conflicts  []string          `json:"conflicts,omitempty"`
 	Flaky      bool              `json:"flaky,omitempty"`    // a criterion failed once and passed once
 	Criteria   []CriterionResult `json:"criteria,omitempty"` // what was run on the result
-	By         string            `json:"by"`
-	CreatedAt  time.Time         `json:"created_at"`
+
+	// Of a version that is proposed to others, who merge it.
+	Head      OID       `json:"head,omitempty"`  // the tip of its own branch
+	Base      string    `json:"base,omitempty"`  // that it is to go to: Branch, or the one of what it builds on
+	URL       string    `json:"url,omitempty"`   // of its pull request
+	State     string    `json:"state,omitempty"` // why a person is asked, one of proposalStates; "" while others decide
+	Seen      OID       `json:"seen,omitempty"`  // the commit that this is about
+	By        string    `json:"by"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// proposalStates say why a person is asked about a proposed version, and what they can do: BASE, TASK and SEEN stand
+// for what is meant.
+var proposalStates = map[string][2]string{
+	"closed": {"its pull request was closed", "git wf land --pr TASK proposes it again; git wf rerun TASK -m WHY has " +
+		"another version made"},
+	"gone": {"its branch is gone from the remote", "git wf land --pr TASK pushes it again"},
+	"pushed": {"somebody pushed SEEN to its branch", "git wf rerun TASK && git wf submit TASK --commit SEEN takes " +
+		"that; git wf land --pr TASK brings the approved version back"},
+	"moved":    {"its pull request was given another base", "git wf land --pr TASK gives it BASE again"},
+	"merged":   {"it is called merged, but BASE does not have it", "git wf land --pr TASK proposes it again"},
+	"reverted": {"SEEN took it back", "git wf rerun TASK -m WHY has it made again"},
+}
+
+// Asks says what keeps a proposed version from landing without a person, and the command for that; "" if nothing does.
+func (l *Landing) Asks() (text, command string) {
+	seen := fmt.Sprintf("%.12s", l.Seen)
+	words := strings.NewReplacer("BASE", plain.Line(l.Base), "TASK", string(l.TaskID), "SEEN", seen)
+	state := proposalStates[l.State]
+	return words.Replace(state[0]), words.Replace(state[1])
 }
 
 // The kinds of landing, in the record's name.
 const (
-	landed  = "landed"
-	refused = "refused" // it conflicts with the branch or fails there: the task needs a new base
-	flaky   = "flaky"   // a criterion failed once and passed once, which says nothing
+	landed   = "landed"
+	refused  = "refused"  // it conflicts with the branch or fails there: the task needs a new base
+	flaky    = "flaky"    // a criterion failed once and passed once, which says nothing
+	proposed = "proposed" // others are to merge it
 )
 
 // Outcome says for people what became of the version.
 func (l *Landing) Outcome() string {
+	if asks, _ := l.Asks(); l.Head != "" {
+		where := cmp.Or(l.URL, "a branch for "+l.Base)
+		return plain.Line(strings.TrimSuffix(fmt.Sprintf("%s is proposed as %s: %s", l.ArtifactID, where, asks), ": "))
+	}
 	if l.Commit == "" {
 		why, _, _ := strings.Cut(l.Reason, "\n") // what a hook prints may follow
 		return fmt.Sprintf("%s did not land: %s", l.ArtifactID, plain.Line(why))
@@ -47,6 +81,8 @@ func (l *Landing) kind() string {
 	switch {
 	case l.Commit != "":
 		return landed
+	case l.Head != "":
+		return proposed
 	case l.Flaky:
 		return flaky
 	}
@@ -71,6 +107,16 @@ func (r *TaskRecords) NeedsNewBase() bool {
 // Landed reports whether a version came to a branch.
 func (r *TaskRecords) Landed(version int) bool {
 	return slices.ContainsFunc(r.Landings, func(l landingRecord) bool { return l.Version == version && l.Landed() })
+}
+
+// Proposed reports whether a version waits for others to merge it; of 0, whether any version ever did.
+func (r *TaskRecords) Proposed(version int) bool {
+	for _, l := range slices.Backward(r.Landings) {
+		if l.Version == version || version == 0 && l.Kind == proposed {
+			return l.Kind == proposed
+		}
+	}
+	return false
 }
 
 // landingRecord is a landing, or a refused one.
@@ -118,7 +164,7 @@ func (e Land) Apply(s *State) (Change, error) {
 	}
 	rec := landingRecord{N: nextNumber(r.Landings), Version: version, Kind: l.kind()}
 	what := l.Outcome()
-	if l.Commit == "" {
+	if l.Commit == "" && l.Head == "" {
 		what = fmt.Sprintf("%s did not land on %s", l.ArtifactID, plain.Line(l.Branch))
 	}
 	l.LandingID = fmt.Sprintf("l%d", rec.N)

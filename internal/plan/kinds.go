@@ -269,7 +269,7 @@ var kindTable = sync.OnceValue(func() (all kindIndex) {
 		{
 			Dir: "landings", Events: []string{eventLanding}, Reads: "yes, of the newest version", Document: Landing{},
 			Forms: []form{{Text: "lN-vV-KIND.json", take: func(x reading) bool {
-				return (x.word == landed || x.word == refused || x.word == flaky) &&
+				return slices.Contains([]string{landed, refused, flaky, proposed}, x.word) &&
 					appendRecord(&x.to.Landings, landingRecord{x.n, x.version, x.word})
 			}}},
 			Content: contentOf(func(d *Landing) said {

@@ -320,8 +320,9 @@ var markRules = []rule[Decision]{
 var landingRules = []rule[Landing]{
 	{"the task changes the repository",
 		func(d *Landing, in *Setting) string { return reasonUnless(in.Since || in.changes()) }},
-	{"there is a `branch`, and either a `commit` or a `reason`", func(d *Landing, _ *Setting) string {
-		return reasonUnless(d.Branch != "" && (d.Commit == "") != (d.Reason == ""))
+	{"there is a `branch`, and one of `commit`, `reason` and `head`", func(d *Landing, _ *Setting) string {
+		said := each.Add([]string{""}, string(d.Commit), d.Reason, string(d.Head))
+		return reasonUnless(d.Branch != "" && len(said) == 2)
 	}},
 	{"each `result` is one of those of `criteria[]`",
 		func(d *Landing, _ *Setting) string { return allResults(d.Criteria) }},
