@@ -59,6 +59,16 @@ func Waiting(hint, format string, args ...any) error {
 	return &Error{ExitWaiting, hint, fmt.Errorf(format, args...)}
 }
 
+// Line is the text of an error, with what mends it.
+func Line(err error) string {
+	text := err.Error()
+	if f, ok := errors.AsType[Fault](err); ok {
+		_, hint := f.Exit()
+		text += ": " + hint
+	}
+	return text
+}
+
 // Reason is an error without the name of a file, which the message has.
 func Reason(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {

@@ -79,37 +79,49 @@ type LandedCommit struct {
 // look, and are not believed: a version that would still change what its commit has did not land there.
 func (s *Store) LandedOn(ctx context.Context, snap *Snapshot, base, tip plan.OID) (map[plan.TaskID]LandedCommit,
 	error) {
-	out, err := s.Git(ctx, "-c", "log.showSignature=false", "log", "--reverse", "--no-color", "-z", "--fixed-strings",
-		"--grep=Wf-Plan: "+string(snap.ID), "--format=%H %P%n%B", "--end-of-options", string(base)+".."+string(tip))
+	steps, err := s.Steps(ctx, base, tip, "--fixed-strings", "--grep=Wf-Plan: "+string(snap.ID))
 	if err != nil {
 		return nil, err
 	}
 	landed := map[plan.TaskID]LandedCommit{}
 	batch := s.NewBatch()
 	defer batch.Discard()
-	for entry := range strings.SplitSeq(out, "\x00") {
-		ids, message, _ := strings.Cut(entry, "\n")
-		commit, parents, _ := strings.Cut(ids, " ")
-		parent, _, _ := strings.Cut(parents, " ")
-		for _, b := range Brings(message) {
+	for _, st := range steps {
+		for _, b := range Brings(st.Message) {
 			version, recorded := snap.Records.Of(b.Task).Version(plan.VersionNumber(b.Artifact))
 			if b.Plan != snap.ID || !recorded {
 				continue
 			}
-			has, err := s.TreeOf(ctx, plan.OID(commit))
+			again, conflicts, err := batch.ApplyChange(ctx, version.Files, st.Tree)
 			if err != nil {
 				return nil, err
 			}
-			again, conflicts, err := batch.ApplyChange(ctx, version.Files, has)
-			if err != nil {
-				return nil, err
-			}
-			if again == has || len(conflicts) > 0 { // a squash has changed it further
-				landed[b.Task] = LandedCommit{b.Artifact, plan.OID(commit), plan.OID(parent)}
+			if again == st.Tree || len(conflicts) > 0 { // a squash has changed it further
+				landed[b.Task] = LandedCommit{b.Artifact, st.Commit, st.Parent}
 			}
 		}
 	}
 	return landed, nil
+}
+
+// BranchStep is a commit of a branch. Parent is the first one, "" if it has none.
+type BranchStep struct {
+	Commit, Parent, Tree plan.OID
+	Message              string
+}
+
+// Steps lists the commits between two, the oldest first, as git log does with some options.
+func (s *Store) Steps(ctx context.Context, from, to plan.OID, options ...string) (steps []BranchStep, err error) {
+	args := append([]string{"-c", "log.showSignature=false", "log", "--reverse", "--no-color", "-z",
+		"--format=%H %T %P%n%B"}, options...)
+	out, err := s.Git(ctx, append(args, "--end-of-options", string(from)+".."+string(to))...)
+	for entry := range strings.SplitSeq(out, "\x00") {
+		names, message, _ := strings.Cut(entry, "\n")
+		if ids := append(strings.Fields(names), ""); len(ids) > 2 {
+			steps = append(steps, BranchStep{plan.OID(ids[0]), plan.OID(ids[2]), plan.OID(ids[1]), message})
+		}
+	}
+	return steps, err
 }
 
 // Lands is a version that a commit is to bring, and the review that approved it.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -116,4 +117,20 @@ func (t *treeObjects) Renames(ctx context.Context, before, after plan.OID) (map[
 		renamed[fields[i+1]] = fields[i+2]
 	}
 	return renamed, nil
+}
+
+// MergedTree is the tree that git's own merge makes of a tree and what changed between two others: it follows renames.
+// It is "" if there are conflicts, or git is older than 2.38.
+func (b *Batch) MergedTree(ctx context.Context, before, ours, after plan.OID) (plan.OID, error) {
+	at := time.Unix(0, 0)
+	fork := b.AddCommit(before, "", "Base", at)
+	ours, after = b.AddCommit(ours, fork, "Ours", at), b.AddCommit(after, fork, "Theirs", at)
+	if err := b.Flush(ctx); err != nil {
+		return "", err
+	}
+	out, err := b.s.Git(ctx, "merge-tree", "--write-tree", "--no-messages", string(ours), string(after))
+	if err != nil {
+		return "", ctx.Err()
+	}
+	return plan.OID(out), nil
 }

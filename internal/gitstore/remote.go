@@ -14,8 +14,16 @@ import (
 
 // RemoteOf returns the remote that a branch is pushed to, as git push chooses it: the branch's, or the only one.
 func (s *Store) RemoteOf(ctx context.Context, branch string) (string, error) {
-	for _, key := range []string{"branch." + branch + ".pushRemote", "remote.pushDefault", "branch." + branch +
-		".remote"} {
+	return s.firstRemote(ctx, branch, "branch."+branch+".pushRemote", "remote.pushDefault", "branch."+branch+".remote")
+}
+
+// Upstream returns the remote that a branch comes from: another than RemoteOf, where one pushes to a fork.
+func (s *Store) Upstream(ctx context.Context, branch string) (string, error) {
+	return s.firstRemote(ctx, branch, "branch."+branch+".remote")
+}
+
+func (s *Store) firstRemote(ctx context.Context, branch string, keys ...string) (string, error) {
+	for _, key := range keys {
 		if name, set, err := s.Config(ctx, key); err != nil || set && name != "." {
 			return name, err
 		}
@@ -83,16 +91,38 @@ func (s *Store) remoteRefs(ctx context.Context, remote, pattern string) (refs []
 
 // RemoteTip asks a remote for the tip of a branch, "" if there is none, and fetches it if it is not here.
 func (s *Store) RemoteTip(ctx context.Context, remote, branch string) (plan.OID, error) {
-	ref := "refs/heads/" + branch
-	tip, err := s.RemoteRef(ctx, remote, ref)
-	if err != nil || tip == "" {
-		return "", err
+	heads, err := s.RemoteTips(ctx, remote, "refs/heads/"+branch)
+	return heads["refs/heads/"+branch], err
+}
+
+// RemoteTips asks a remote for the refs that a pattern matches, and fetches what of them is not here.
+func (s *Store) RemoteTips(ctx context.Context, remote, pattern string) (map[string]plan.OID, error) {
+	refs, err := s.remoteRefs(ctx, remote, pattern)
+	tips, absent := map[string]plan.OID{}, []string(nil)
+	for _, r := range refs {
+		tips[r.ref] = r.new
+		if tree, _ := s.TreeOf(ctx, r.new); tree == "" {
+			absent = append(absent, r.ref)
+		}
 	}
-	if _, err := s.Git(ctx, "cat-file", "-e", string(tip)+"^{commit}"); err == nil {
-		return tip, nil
+	if err == nil && len(absent) > 0 {
+		err = s.fetch(ctx, remote, "--no-prune", absent...)
 	}
-	_, err = s.Git(ctx, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--end-of-options", remote, ref)
-	return tip, err
+	return tips, err
+}
+
+// PushRefs moves refs of a remote, all or none, each from exactly what it was to what it is to be.
+func (s *Store) PushRefs(ctx context.Context, remote string, moves map[string][2]plan.OID) error {
+	args, specs := []string{}, []string{"--end-of-options", remote}
+	for ref, move := range moves {
+		args = append(args, "--force-with-lease="+ref+":"+string(move[0]))
+		specs = append(specs, string(move[1])+":"+ref)
+	}
+	refused, err := s.push(ctx, remote, append(args, specs...)...)
+	if err == nil && refused != "" {
+		err = fault.Refused("the same again, if somebody was faster", "%s does not take it: %s", remote, refused)
+	}
+	return err
 }
 
 // PushLanded pushes a commit as a branch together with a plan, both or neither. moved says that somebody else was

@@ -191,12 +191,7 @@ func (s *Store) excuse(err error) error {
 		return err
 	}
 	if !errors.Is(err, errNotAsked) {
-		text := err.Error()
-		if f := fault.Fault(nil); errors.As(err, &f) {
-			_, hint := f.Exit()
-			text += ": " + hint
-		}
-		s.say(text)
+		s.say(fault.Line(err))
 	}
 	return nil
 }
