@@ -15,7 +15,8 @@ import (
 )
 
 func (e *env) setupCommand() *cli.Command {
-	return command("setup VENDOR", "have claude, codex, gemini, opencode, cursor or copilot know git wf",
+	return command("setup VENDOR",
+		"have claude, codex, gemini, opencode, cursor or copilot know git wf, or github verify what is pushed",
 		e.anywhere(e.setUpVendor),
 		boolFlag("check", "only say what is there; exits with 1 unless all is"),
 		boolFlag("remove", "take it out again, and nothing else"),
