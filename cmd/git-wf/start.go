@@ -78,6 +78,9 @@ func makeWorktree(ctx context.Context, eng *engine.Engine, id plan.ID, task, on 
 		_, err = store.Git(ctx, "worktree", "add", "-q", "-B", b.Branch, "--end-of-options", b.Directory,
 			string(b.Commit))
 	}
+	if err == nil {
+		err = eng.Equip(ctx, id, b.Directory)
+	}
 	if err != nil {
 		return b, err
 	}

@@ -19,7 +19,6 @@ import (
 	"gitwf/internal/plain"
 	"gitwf/internal/plan"
 	"gitwf/internal/plandoc"
-	"gitwf/internal/process"
 	"gitwf/internal/prompt"
 	"gitwf/internal/threeway"
 	"gitwf/internal/workspace"
@@ -56,11 +55,7 @@ func (e *Engine) beginChange(ctx context.Context, w *workDir) error {
 	if w.change.checkout, err = e.takeCheckout(string(snap.ID) + "/" + string(t.TaskID)); err != nil {
 		return err
 	}
-	environ, err := e.commandEnv()
-	if err != nil {
-		return err
-	}
-	kept, err := e.kept(ctx, snap, w.dir, process.Environ(environ, "WF_REPO="+w.repo, "WF_SCRATCH="+w.dir))
+	kept, err := e.kept(ctx, snap, w.dir)
 	if err != nil {
 		return err
 	}

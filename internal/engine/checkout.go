@@ -67,7 +67,7 @@ func (e *Engine) runCode(ctx context.Context, setup *check.Setup, snap *gitstore
 	if setup.Wrap, err = e.sandbox(ctx, setup.Scratch, setup.Environ); err != nil {
 		return nil, err
 	}
-	kept, err := e.kept(ctx, snap, setup.Scratch, setup.Environ)
+	kept, err := e.kept(ctx, snap, setup.Scratch)
 	if err != nil {
 		return nil, err
 	}
@@ -144,23 +144,16 @@ func (e *Engine) sandbox(ctx context.Context, dir string, environ []string) (fun
 
 // kept returns the directory with what wf.prepare made, of what wf.keep names, of the code that the plan's changes
 // begin with; "" if there is none. It runs once for each such commit, in a clean checkout.
-func (e *Engine) kept(ctx context.Context, snap *gitstore.Snapshot, scratch string, environ []string) (string, error) {
+func (e *Engine) kept(ctx context.Context, snap *gitstore.Snapshot, scratch string) (string, error) {
 	line, _, err := e.Store.Config(ctx, prepareKey)
-	if err != nil || line == "" || !e.Trust.Code() {
+	patterns, keepErr := e.keptPatterns(ctx)
+	environ, envErr := e.commandEnv()
+	if err = cmp.Or(err, keepErr, envErr); err != nil || line == "" || !e.Trust.Code() || len(patterns) == 0 {
 		return "", err
 	}
-	settings, err := e.Store.Settings(ctx, keepKey)
-	if err != nil {
-		return "", err
-	}
-	var patterns []string
-	for _, kv := range settings {
-		if kv[0] == keepKey {
-			patterns = append(patterns, kv[1])
-		}
-	}
+	environ = process.Environ(environ, "WF_REPO="+e.repo(), "WF_SCRATCH="+scratch)
 	base, err := e.firstBase(ctx, snap)
-	if err != nil || len(patterns) == 0 {
+	if err != nil {
 		return "", err
 	}
 	pool, err := workspace.OpenPool(e.Store)
@@ -183,6 +176,47 @@ func (e *Engine) kept(ctx context.Context, snap *gitstore.Snapshot, scratch stri
 		err = e.fillKept(ctx, base, run, patterns, dir)
 	}
 	return dir, errors.Join(err, filled(err == nil))
+}
+
+// keptPatterns are the values of wf.keep.
+func (e *Engine) keptPatterns(ctx context.Context) (patterns []string, err error) {
+	settings, err := e.Store.Settings(ctx, keepKey)
+	for _, kv := range settings {
+		if kv[0] == keepKey {
+			patterns = append(patterns, kv[1])
+		}
+	}
+	return patterns, err
+}
+
+// Equip gives a person's worktree what checkouts of attempts have, and of the ignored files here those that wf.keep
+// names, such as .env.
+func (e *Engine) Equip(ctx context.Context, id plan.ID, dir string) error {
+	patterns, err := e.keptPatterns(ctx)
+	if err != nil || len(patterns) == 0 {
+		return err
+	}
+	scratch, release, err := e.Store.Scratch(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	here, err := workspace.Here(ctx, e.Store, scratch, "")
+	if err == nil {
+		err = here.Keep(ctx, patterns, dir)
+	}
+	if err != nil {
+		return fault.Refused("git config --show-origin --get-all "+keepKey, "%s: %w", keepKey, err)
+	}
+	snap, err := e.Store.Snapshot(ctx, id)
+	if err != nil {
+		return err
+	}
+	kept, err := e.kept(ctx, snap, scratch)
+	if err == nil && kept != "" {
+		err = (&workspace.Workspace{Dir: dir}).Restore(kept)
+	}
+	return err
 }
 
 // fillKept runs wf.prepare on a commit, and copies what wf.keep names to a directory.
