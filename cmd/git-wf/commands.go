@@ -41,6 +41,7 @@ func (e *env) planningCommands() []*cli.Command {
 		textFlag("file,f",
 			"the `FILE` with the plan, with what is to be planned (.txt), or of another system; - is standard "+
 				"input; where the name says nothing, the content decides", ""),
+		textFlag("issue", "plan what issue `N` of the forge asks for", ""),
 		attachFlag(), fromFlag(), plannerFlag(),
 		boolFlag("amend",
 			"change the active plan, as --file or, to the planner, -m says; approved tasks that a person's "+
@@ -121,7 +122,8 @@ func (e *env) workCommands() []*cli.Command {
 		command("start TASK [DIR]", "make a worktree and a branch in which to do a task that changes the repository",
 			e.onEngineTask(recordNear, e.start), planFlag(), jsonFlag(),
 			textFlag("on",
-				"begin with the candidate of `TASK`, which it waits for; hand in when that is approved", "")),
+				"begin with the candidate of `TASK`, which it waits for; hand in when that is approved", ""),
+			countFlag("pr", "begin with pull request `N`", "")),
 		command("submit TASK [PATH...]", "hand in a candidate for a task", e.onEngineTask(recordNear, e.submit),
 			planFlag(), jsonFlag(), messageFlag("what was done"),
 			textFlag("commit",
@@ -234,6 +236,9 @@ func (e *env) landingCommands() []*cli.Command {
 			planFlag(), jsonFlag(), textFlag("branch", "land on `BRANCH`", branch),
 			boolFlag("one", "land all changes in one commit, judged as a whole"),
 			boolFlag("push", "push the branch and the plan, both or neither; judge again if somebody pushed first"),
+			boolFlag("pr", "instead, push each change as a branch, wf/PLAN/TASK, and make or update its pull request"),
+			boolFlag("auto", "with --pr or --prs: the forge merges each as soon as it may"),
+			boolFlag("prs", "look after what is proposed: what has landed, what is asked for, what waits for you"),
 			boolFlag("no-verify", "skip your pre-commit and commit-msg hooks"),
 			textFlag("merge", "merge `BRANCH` into the one checked out, as the gate takes it (docs/gate.md)", "")),
 		command("undo TASK", "plan to take a landed change back out of the branch", e.onEngineTask(undoneIn, e.undo),

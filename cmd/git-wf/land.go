@@ -97,9 +97,13 @@ func (e *env) land(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 		}
 		o.Hook = nil
 	}
+	o.Propose, o.Watch, o.Auto = c.Bool("pr") || c.Bool("prs"), c.Bool("prs"), c.Bool("auto")
 	ctx, end := e.metered(c)
 	done, err := eng.Land(ctx, snap.ID, o)
 	end()
+	if err == nil && done.After == "" {
+		return fault.Refused("git wf land --pr", "nothing of %s is proposed", snap.ID)
+	}
 	return e.sayLanded(done, err)
 }
 
@@ -115,14 +119,17 @@ func (e *env) sayLanded(done engine.Landed, err error) error {
 	if done.After == "" {
 		return err
 	}
-	if err == nil || len(done.Tasks) > 0 {
+	if err == nil || len(done.Tasks)+len(done.Notes) > 0 {
 		err = errors.Join(err, e.print("landed", done))
 	}
 	if err != nil {
 		return err
 	}
 	for _, l := range done.Tasks {
-		if l.Commit == "" {
+		if text, command := l.Asks(); text != "" {
+			return fault.Waiting(command, "%s waits for you: %s", l.TaskID, text)
+		}
+		if l.Commit == "" && l.Head == "" {
 			hint := "git wf show " + string(l.TaskID)
 			for _, r := range l.Criteria {
 				if r.Result == plan.ResultFail {

@@ -73,7 +73,7 @@ func (e *env) next(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot) 
 	var made *begunWorktree
 	if c.Bool("worktree") && offer.Task.Changes() {
 		name := strings.ToLower(fmt.Sprintf("%s-%d", offer.Task.TaskID, offer.Claim.Number))
-		w, err := makeWorktree(c.Context, eng, snap.ID, offer.Task.TaskID, "", name, eng.Store.Inside(name))
+		w, err := makeWorktree(c.Context, eng, snap.ID, offer.Task.TaskID, "", name, eng.Store.Inside(name), 0)
 		if err != nil { // the claim would be held by nobody
 			return errors.Join(err, eng.ReleaseClaim(c.Context, snap.ID, offer.Task.TaskID, offer.Claim.Number, ""))
 		}

@@ -26,6 +26,16 @@ func (e *env) plan(c *cli.Context) error {
 		return err
 	}
 	file, sentence := c.String("file"), strings.TrimSpace(strings.Join(c.Args().Slice(), " "))
+	var data []byte
+	if n := c.String("issue"); n != "" {
+		file = "-" // as if it came from there
+		if err := e.onEngine(func(c *cli.Context, eng *engine.Engine) (err error) {
+			data, err = eng.Issue(c.Context, n)
+			return err
+		})(c); err != nil {
+			return err
+		}
+	}
 	if c.IsSet("workflow") && sentence == "" {
 		return fault.Usage("git wf plan --workflow "+plain.Line(c.String("workflow"))+" 'what is to be made'",
 			"nothing says what is to be made")
@@ -63,11 +73,10 @@ func (e *env) plan(c *cli.Context) error {
 		return usage("a plan is made from a sentence or from a file, not from both; what belongs to a sentence " +
 			"goes into --attach FILE")
 	}
-	var data []byte
 	if file != "" {
 		info, err := os.Stat(e.absolute(file))
 		isDir := err == nil && info.IsDir()
-		if !isDir {
+		if !isDir && data == nil {
 			if data, err = e.readInput(file, maxPlanFile); err != nil {
 				return unreadable("the plan "+fileWord(file), err, planFromFile)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
+	"gitwf/internal/caller"
 	"gitwf/internal/engine"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -47,6 +48,10 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 		}
 		eng.Landing = &engine.RunLanding{LandOptions: o}
 	}
+	if err := e.lookAfter(c, eng, id); err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, e.lookAfter(c, eng, id)) }()
 	calls, err := e.foresee(c, eng, id)
 	if err != nil {
 		return err
@@ -90,6 +95,24 @@ func (e *env) runPlan(c *cli.Context, eng *engine.Engine, id plan.ID) (err error
 		}
 	}
 	return runResult(x)
+}
+
+// lookAfter looks after what the plan has proposed, as git wf land --prs does: for a person, with a connection.
+func (e *env) lookAfter(c *cli.Context, eng *engine.Engine, id plan.ID) error {
+	offline, _, err := eng.Store.Config(c.Context, "wf.offline")
+	o, optionsErr := landOptions(c.Context, eng.Store)
+	if err = cmp.Or(err, optionsErr); err != nil || e.offline || offline == "true" ||
+		e.caller().Kind == caller.Agent {
+		return err
+	}
+	o.Propose, o.Watch = true, true
+	done, err := eng.Land(c.Context, id, o)
+	if err != nil {
+		fmt.Fprintln(e.stderr, plain.Line("warning: proposals are not looked after: "+fault.Line(err)))
+	} else if !e.json && len(done.Tasks)+len(done.Notes) > 0 {
+		return e.print("landed", done)
+	}
+	return nil
 }
 
 // runCalls is how many calls of agents a run may come to, and what the plan has taken in the end.

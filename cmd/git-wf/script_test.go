@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	testscript.Main(repotest.InMemory{M: m}, map[string]func(){
-		"git-wf": asCaller, "approves": approveAll})
+		"git-wf": asCaller, "approves": approveAll, "fake-gh": fakeForge})
 }
 
 // aPerson is where a person's command comes from.

@@ -36,7 +36,7 @@ func (e *env) start(c *cli.Context, eng *engine.Engine, snap *gitstore.Snapshot,
 	case e.caller().Kind == caller.Agent:
 		dir = eng.Store.Inside(name)
 	}
-	made, err := makeWorktree(c.Context, eng, snap.ID, t.TaskID, plan.TaskID(c.String("on")), name, dir)
+	made, err := makeWorktree(c.Context, eng, snap.ID, t.TaskID, plan.TaskID(c.String("on")), name, dir, c.Int("pr"))
 	if err != nil {
 		return err
 	}
@@ -54,15 +54,19 @@ type begunWorktree struct {
 	Conflicts []string `json:"conflicts"`
 }
 
-// makeWorktree makes a worktree and a branch with what a task's change begins with.
+// makeWorktree makes a worktree and a branch with what a task's change begins with, or with a pull request.
 func makeWorktree(ctx context.Context, eng *engine.Engine, id plan.ID, task, on plan.TaskID, name, dir string,
-) (b begunWorktree, err error) {
+	pull int) (b begunWorktree, err error) {
 	store := eng.Store
 	if store.WorkTree() == "" {
 		return b, fault.Refused("", "%s: a bare repository has no worktrees", task)
 	}
 	b.Branch, b.Directory = gate.WorkBranches+name, dir
-	if b.Commit, b.Conflicts, err = eng.Start(ctx, id, task, on); err != nil {
+	b.Commit, b.Conflicts, err = eng.Start(ctx, id, task, on)
+	if err == nil && pull > 0 {
+		b.Commit, err = eng.PullHead(ctx, pull)
+	}
+	if err != nil {
 		return b, err
 	}
 	unlock, err := store.LockWorktree(ctx, "start")

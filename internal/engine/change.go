@@ -132,7 +132,11 @@ func (e *Engine) join(ctx context.Context, batch *gitstore.Batch, snap *gitstore
 	}
 	for _, in := range below {
 		version, ok := snap.Records.Of(in.task).Version(in.version)
-		if !ok || there[in.task].Version == plan.VersionID(in.version) {
+		landed, err := e.hasLanded(ctx, snap, in.task, in.version, on)
+		if err != nil {
+			return base, nil, err
+		}
+		if !ok || landed || there[in.task].Version == plan.VersionID(in.version) {
 			continue
 		}
 		tree, met, err := batch.ApplyChange(ctx, version.Files, base.Tree)
@@ -329,7 +333,13 @@ func (e *Engine) submittedChange(ctx context.Context, batch *gitstore.Batch, sna
 	if err != nil {
 		return nil, "", nil, err
 	}
-	base, before, err := e.baseIn(ctx, batch, snap, t.TaskID, commit)
+	var base plan.Base
+	var before plan.OID
+	if sub.On == "" {
+		base, before, err = e.baseIn(ctx, batch, snap, t.TaskID, commit)
+	} else if before, err = e.Store.TreeOf(ctx, sub.On); err == nil {
+		base = plan.Base{Commit: sub.On, Tree: before}
+	}
 	if err != nil {
 		return nil, "", nil, err
 	}

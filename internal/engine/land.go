@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"gitwf/internal/each"
 	"gitwf/internal/export"
 	"gitwf/internal/fault"
 	"gitwf/internal/gitstore"
@@ -24,6 +26,10 @@ type LandOptions struct {
 	One    bool          // in one commit
 	Push   bool          // the branch and the plan, together
 
+	Propose bool // push each change as a branch, with a pull request, and leave the branch to the forge
+	Watch   bool // propose nothing new: only look after what is proposed
+	Auto    bool // the forge merges as soon as it may
+
 	// Hook finds the user's own hook of a name, "" if there is none; nil runs no hooks.
 	Hook func(ctx context.Context, name string) (string, error)
 }
@@ -39,6 +45,7 @@ type Landed struct {
 
 	GivenUp []string `json:"given_up,omitempty"` // lines of what has landed that need not pass any more, and why
 	NotRun  []string `json:"not_run,omitempty"`  // lines of what has landed that are too many
+	Notes   []string `json:"notes,omitempty"`    // what else is to be known of proposals
 }
 
 // KeptBack is an approved version that may not leave the plan, and why.
@@ -55,8 +62,14 @@ const mostRounds = 10
 // commit's tree passes its checks before the branch moves, once for all of them. A change that conflicts with the
 // branch or fails on it is recorded as refused. If the branch moves meanwhile, all is judged anew on its new tip.
 //
-// An error beside a result says why landing stopped after what the result has.
+// An error beside a result says why landing stopped after what the result has. Where there is nothing to watch, the
+// result has no tip.
 func (e *Engine) Land(ctx context.Context, id plan.ID, o LandOptions) (Landed, error) {
+	snap, err := e.Store.Snapshot(ctx, id)
+	proposed := func(id plan.TaskID) bool { return snap.Records.Of(id).Proposed(0) }
+	if err != nil || o.Watch && !slices.ContainsFunc(snap.State().Changes(), proposed) {
+		return Landed{}, err
+	}
 	passed := e.openPassed()
 	for round := 1; ; round++ {
 		l := landing{engine: e, options: o, passed: passed}
@@ -96,6 +109,7 @@ type landing struct {
 	silent  map[plan.TaskID]bool   // those of them that no record is about
 	checked int                    // landed tasks whose record was looked for
 	hooks   *[2]string             // the user's pre-commit and commit-msg; nil: not looked for yet
+	*proposals
 }
 
 // arrival is an approved version that is to land.
@@ -108,27 +122,16 @@ type arrival struct {
 	paths  map[string]bool // what it changes; filled on demand
 }
 
-func (l *landing) round(ctx context.Context, id plan.ID) (err error) {
-	e := l.engine
-	l.held, l.silent = map[plan.TaskID]string{}, map[plan.TaskID]bool{}
-	if l.snap, err = e.Store.Snapshot(ctx, id); err != nil {
+func (l *landing) round(ctx context.Context, id plan.ID) error {
+	if err := l.begin(ctx, id); err != nil {
 		return err
 	}
-	if l.Branch, l.Before, err = e.landsOn(ctx, l.options.Branch); err != nil {
-		return err
-	}
-	l.tip, l.After = l.Before, l.Before
-	if l.options.Push {
-		if err := l.fetch(ctx); err != nil {
+	defer l.batch.Discard()
+	if l.proposals != nil {
+		if err := l.lookAfter(ctx); err != nil {
 			return err
 		}
 	}
-	if l.tipTree, err = e.Store.TreeOf(ctx, l.tip); err != nil {
-		return err
-	}
-	l.tree = l.tipTree
-	l.batch = e.Store.NewBatch()
-	defer l.batch.Discard()
 	queue, err := l.queue(ctx)
 	if err == nil && len(queue) > 0 {
 		err = l.findOthers(ctx)
@@ -148,12 +151,38 @@ func (l *landing) round(ctx context.Context, id plan.ID) (err error) {
 	}
 	err = l.record(ctx)
 	if err == nil && l.Remote != "" && len(l.Tasks) > 0 {
-		err = e.Store.Share(ctx, l.Remote, id)
+		err = l.engine.Store.Share(ctx, l.Remote, id)
 	}
 	if err == nil {
-		err = e.closeTasks(ctx, id)
+		err = l.engine.closeTasks(ctx, id)
 	}
 	return errors.Join(err, stopped)
+}
+
+// begin reads where the plan, the branch and, if it is asked, the remote are.
+func (l *landing) begin(ctx context.Context, id plan.ID) (err error) {
+	e := l.engine
+	l.held, l.silent = map[plan.TaskID]string{}, map[plan.TaskID]bool{}
+	if l.snap, err = e.Store.Snapshot(ctx, id); err != nil {
+		return err
+	}
+	if l.Branch, l.Before, err = e.landsOn(ctx, l.options.Branch); err != nil {
+		return err
+	}
+	l.tip, l.After = l.Before, l.Before
+	if l.options.Push {
+		err = l.fetch(ctx)
+	} else if l.options.Propose {
+		err = l.beginProposing(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if l.tipTree, err = e.Store.TreeOf(ctx, l.tip); err != nil {
+		return err
+	}
+	l.tree, l.batch = l.tipTree, e.Store.NewBatch()
+	return nil
 }
 
 // fetch begins landing where the remote's branch is, which takes the branch along.
@@ -196,6 +225,11 @@ func (l *landing) push(ctx context.Context) error {
 // all tries the queue until landing stops.
 func (l *landing) all(ctx context.Context, queue []arrival) error {
 	for _, c := range queue {
+		if l.proposals != nil {
+			if err := l.standOn(ctx, c); err != nil {
+				return err
+			}
+		}
 		if err := l.apply(ctx, c); err != nil {
 			return err
 		}
@@ -212,6 +246,9 @@ func (l *landing) all(ctx context.Context, queue []arrival) error {
 func (l *landing) move(ctx context.Context) error {
 	if err := l.batch.Flush(ctx); err != nil {
 		return err
+	}
+	if l.proposals != nil {
+		return l.publish(ctx)
 	}
 	if l.Remote != "" {
 		if err := l.push(ctx); err != nil {
@@ -275,8 +312,19 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 	if l.there, err = e.Store.LandedOn(ctx, l.snap, first, l.tip); err != nil {
 		return nil, err
 	}
+	for _, d := range l.Tasks { // of proposals
+		if d.Commit != "" {
+			l.there[d.TaskID] = gitstore.LandedCommit{Version: d.ArtifactID, Commit: d.Commit, Parent: d.On}
+		}
+	}
 	wanted := s.Changes(l.options.Tasks...)
 	approved := 0
+	if l.proposals != nil {
+		wanted = each.If(wanted, l.mayPropose)
+	}
+	if l.options.Watch || len(l.Tasks) > 0 {
+		approved = 1 // or not: it may be on its way again
+	}
 	var queue []arrival
 	for _, id := range s.Changes() {
 		t := s.Tasks[id]
@@ -297,14 +345,19 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 			return nil, err
 		}
 		c := arrival{snap: l.snap, task: t, Artifact: a, commit: l.there[id].Commit}
+		last, err := l.lastRecord(ctx, id, a.ArtifactID)
+		landed, landedErr := e.hasLanded(ctx, l.snap, id, t.Approved, l.tip)
+		if err = cmp.Or(err, landedErr); err != nil {
+			return nil, err
+		}
 		switch isWanted := slices.Contains(wanted, id); {
-		case l.there[id].Version == a.ArtifactID:
-			last, err := l.lastRecord(ctx, id, a.ArtifactID)
-			if err != nil {
-				return nil, err
-			}
-			c.at = last.CreatedAt
+		case landed || l.there[id].Version == a.ArtifactID:
+			c.commit, c.at = cmp.Or(c.commit, last.Commit), last.CreatedAt
 			l.landed = append(l.landed, c)
+			approved++
+		case isWanted && l.proposals == nil && len(l.options.Tasks) == 0 && l.snap.Records.Of(id).Proposed(t.Approved):
+			l.held[id] = "is proposed: git wf land --prs looks after it"
+			l.Kept = append(l.Kept, KeptBack{id, a.ArtifactID, l.held[id]})
 			approved++
 		case isWanted:
 			queue = append(queue, c)
@@ -323,6 +376,9 @@ func (l *landing) queue(ctx context.Context) ([]arrival, error) {
 
 // apply adds a version to the group that becomes the next commit, or says why it can't be.
 func (l *landing) apply(ctx context.Context, c arrival) error {
+	if l.held[c.TaskID] != "" {
+		return nil
+	}
 	for _, in := range l.snap.State().Inputs(c.TaskID) {
 		if l.held[in] != "" {
 			l.silent[c.TaskID] = true
@@ -401,6 +457,9 @@ func (l *landing) commitGroup(ctx context.Context) error {
 
 // accept makes the commit the tip.
 func (l *landing) accept(ctx context.Context, group []arrival, draft gitstore.NewCommit, v verdict) error {
+	if l.proposals != nil {
+		return l.propose(ctx, group[0], draft, v)
+	}
 	commit, err := l.batch.AddUserCommit(ctx, draft, l.engine.Now())
 	if err != nil {
 		return err
@@ -464,11 +523,14 @@ func (l *landing) draft(ctx context.Context, group []arrival) (gitstore.NewCommi
 func (l *landing) record(ctx context.Context) error {
 	docs := slices.Clone(l.Tasks)
 	docs = slices.DeleteFunc(docs, func(d plan.Landing) bool {
-		return l.silent[d.TaskID] || d.Reason != "" && l.refusedBefore(ctx, d)
+		return l.silent[d.TaskID] || l.recordedBefore(ctx, d)
 	})
 	for _, c := range l.landed[:l.checked] {
-		if last, err := l.lastRecord(ctx, c.TaskID, c.ArtifactID); err != nil || last.Commit == "" ||
-			last.Branch != l.Branch {
+		last, err := l.lastRecord(ctx, c.TaskID, c.ArtifactID)
+		if last.Head != "" { // what is proposed has landed when git wf land --prs says so
+			continue
+		}
+		if err != nil || last.Commit == "" || last.Branch != l.Branch {
 			at := l.there[c.TaskID]
 			doc := l.doc(c)
 			doc.Commit, doc.On = at.Commit, at.Parent
@@ -483,10 +545,13 @@ func (l *landing) record(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// refusedBefore reports whether a version was refused before on the same tip of the branch.
-func (l *landing) refusedBefore(ctx context.Context, d plan.Landing) bool {
+// recordedBefore reports whether the newest record of a version says the same. A proposal outlives moves of the branch.
+func (l *landing) recordedBefore(ctx context.Context, d plan.Landing) bool {
 	last, err := l.lastRecord(ctx, d.TaskID, d.ArtifactID)
-	return err == nil && last.Reason == d.Reason && last.Branch == d.Branch && last.On == d.On
+	said := func(d plan.Landing) string {
+		return fmt.Sprint(d.Branch, d.Commit, d.Reason, d.Head, d.Base, d.URL, d.State)
+	}
+	return err == nil && said(last) == said(d) && (last.On == d.On || d.Head != "")
 }
 
 // lastRecord reads the newest landing of a version; it is empty if there is none.

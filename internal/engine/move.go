@@ -165,9 +165,9 @@ type RunLanding struct {
 
 // lands reports whether a task's approved change is to land. Each version is tried once, up to max_attempts of them.
 func (r *run) lands(s *plan.State, t *plan.TaskState) bool {
-	tried := r.tried[t.TaskID]
+	tried, records := r.tried[t.TaskID], s.Records.Of(t.TaskID)
 	return t.Changes() && t.Status == plan.StatusDone && s.Delivers(t.TaskID, t.Approved) &&
-		!s.Records.Of(t.TaskID).Landed(t.Approved) && !slices.Contains(tried, t.Approved) &&
+		!records.Landed(t.Approved) && !records.Proposed(t.Approved) && !slices.Contains(tried, t.Approved) &&
 		len(tried) < s.Plan.Limits().MaxAttempts
 }
 

@@ -29,8 +29,9 @@ type Submission struct {
 	Claim   int // the number of its claim, zero for none
 
 	// instead of Paths, of a change of the repository
-	Commit   string // the change is what this commit's tree is beside its merge base
-	Worktree bool   // the change is what the files of the worktree are now
+	Commit   string   // the change is what this commit's tree is beside its merge base
+	On       plan.OID // or beside this one, with nothing below it
+	Worktree bool     // the change is what the files of the worktree are now
 
 	From string // instead of all these, the task's newest version at this commit of the plan
 
@@ -146,7 +147,7 @@ func (e *Engine) submit(ctx context.Context, id plan.ID, sub Submission, h *hold
 			return nil, err
 		}
 	}
-	ev := plan.NewVersion{Artifact: a, Author: author, ByPerson: author == sub.Person}
+	ev := plan.NewVersion{Artifact: a, Author: author, ByPerson: author == sub.Person && !author.IsAgent()}
 	if t.Status == plan.StatusDone {
 		if ev.Before, err = export.ReadArtifact(ctx, e.Store, snap, t.TaskID, t.Approved); err != nil {
 			return nil, err

@@ -28,6 +28,8 @@ type Redo struct {
 type Again struct {
 	TaskID plan.TaskID `json:"task_id"`
 	Reason string      `json:"reason"`
+
+	findings []string // what is to be changed, if somebody has said it
 }
 
 // ids are the tasks whose approved versions are set aside.
@@ -56,7 +58,7 @@ func (e *Engine) redo(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 			}
 			if persons[id] = !byAgent; byAgent {
 				grows = true
-				r.Again = append(r.Again, Again{id, "made from what is made again"})
+				r.Again = append(r.Again, Again{TaskID: id, Reason: "made from what is made again"})
 			}
 		}
 	}
@@ -96,7 +98,7 @@ func (e *Engine) amendment(ctx context.Context, snap *gitstore.Snapshot, by plan
 		}
 		if field != "" {
 			reason := strings.TrimSuffix(fmt.Sprintf("%s changes its %s: %s", by, field, amends.Description), ": ")
-			asked = append(asked, Again{t.TaskID, reason})
+			asked = append(asked, Again{TaskID: t.TaskID, Reason: reason})
 		}
 	}
 	r, err := e.redo(ctx, snap, plan.Derive(whole, snap.Records, nil, e.Now()), asked)
@@ -189,7 +191,7 @@ func (e *Engine) Rerun(ctx context.Context, snap *gitstore.Snapshot, tasks []pla
 				}
 			}
 			if !slices.ContainsFunc(asked, func(a Again) bool { return a.TaskID == leaf }) {
-				asked = append(asked, Again{leaf, reason})
+				asked = append(asked, Again{TaskID: leaf, Reason: reason})
 			}
 		}
 	}
@@ -227,6 +229,9 @@ func (e *Engine) MakeAgain(ctx context.Context, id plan.ID, r Redo, person strin
 				return err
 			}
 			rev := check.Again(subject, person, again.Reason, e.Now())
+			for i, text := range again.findings {
+				rev.Suggestions = append(rev.Suggestions[:i:i], plan.Suggestion{Priority: "HIGH", Text: text})
+			}
 			done, err := e.append(ctx, id, reviewEvent(rev, subject), nil, nil)
 			if err != nil {
 				return err

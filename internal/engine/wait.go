@@ -71,6 +71,10 @@ func (e *Engine) wait(ctx context.Context, snap *gitstore.Snapshot, s *plan.Stat
 	switch {
 	case t.NodeType == plan.Goal || s.DropsNext(t):
 		return Wait{}, false, nil
+	case t.Status == plan.StatusDone && s.Records.Of(t.TaskID).Proposed(t.Approved):
+		last, err := export.LastLanding(ctx, e.Store, snap, t.TaskID, t.Approved)
+		text, command := last.Asks()
+		return Wait{Text: text, Command: command}, text != "", err
 	case t.Status == plan.StatusWaitingExternal && s.Decided(t.TaskID):
 		return Wait{Text: s.Reason(t), Command: "git wf retry " + string(t.TaskID), Act: ActRetry}, true, nil
 	case t.Status == plan.StatusWaitingExternal:
