@@ -211,7 +211,10 @@ func (f Forge) findings(ctx context.Context, n string, p answer, head string, si
 			asks[r.by()] = state
 		}
 	}
-	lines, err := f.list(ctx, "lines", "N", n)
+	var lines []answer
+	if f.Program == "glab" || len(reviews) > 0 { // gh has them in reviews alone
+		lines, err = f.list(ctx, "lines", "N", n)
+	}
 	for _, r := range append(reviews, lines...) {
 		on := r.at("commit.oid", "original_commit_id", "position.head_sha")
 		at, _ := time.Parse(time.RFC3339, r.at("submittedAt", "created_at"))
