@@ -179,6 +179,9 @@ func (p *pairing) settle() {
 // hunk reads the first lines' numbers of "@@ -a,n +b,m @@".
 func hunk(text string) (a, b int) {
 	f := strings.Fields(text)
+	if len(f) < 3 {
+		return 1, 1
+	}
 	return number(f[1]), number(f[2])
 }
 
