@@ -45,7 +45,7 @@ type fakeState struct {
 // fakeForge stands in for gh, with what its help says of options and exit codes. Beside gh's own commands it has
 //
 //	as WHO COMMAND...   what people and the forge itself do: merge WAY, close, reopen, review STATE TEXT, line PATH LINE
-//	                    TEXT, comment TEXT, check NAME CONCLUSION, base BRANCH, push (a foreign commit)
+//	                    TEXT, comment TEXT, check NAME CONCLUSION, base BRANCH, push (a foreign commit), update, sneak
 //
 // FAKE_GH=absent|logged-out|old|nonsense|forbidden|huge makes it unfit.
 func fakeForge() {
@@ -303,7 +303,7 @@ func (st *fakeState) people(bare, who string, args []string) error {
 		p.Base = args[2]
 	case "text":
 		p.Body = args[2]
-	case "push", "update", "merge":
+	case "push", "sneak", "update", "merge":
 		return st.inClone(bare, who, p, args)
 	default:
 		return &fakeError{1, "nobody can " + args[0]}
@@ -338,6 +338,15 @@ func (st *fakeState) inClone(bare, who string, p *fakePull, args []string) error
 		git("add", "-A")
 		git("commit", "-q", "-m", "A change by "+who)
 		git("push", "-q", "origin", "HEAD:refs/heads/"+p.Head)
+		return err
+	case args[0] == "sneak": // a merge of the base that brings something else
+		git("checkout", "-q", "-B", "head", "origin/"+p.Head)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "sneaked.txt"), []byte("in\n"), 0o666)
+		}
+		git("add", "-A")
+		merge := git("commit-tree", git("write-tree"), "-p", "HEAD", "-p", "origin/"+p.Base, "-m", "Update")
+		git("push", "-q", "origin", merge+":refs/heads/"+p.Head)
 		return err
 	case args[0] == "update": // the button that merges the base into the branch
 		git("checkout", "-q", "-B", "head", "origin/"+p.Head)

@@ -202,8 +202,9 @@ func (e *Engine) Equip(ctx context.Context, id plan.ID, dir string) error {
 	}
 	defer release()
 	here, err := workspace.Here(ctx, e.Store, scratch, "")
+	to, made := filepath.Join(scratch, "ignored"), &workspace.Workspace{Dir: dir}
 	if err == nil {
-		err = here.Keep(ctx, patterns, dir)
+		err = cmp.Or(os.MkdirAll(to, 0o700), here.Keep(ctx, patterns, to), made.Restore(to)) // through no link
 	}
 	if err != nil {
 		return fault.Refused("git config --show-origin --get-all "+keepKey, "%s: %w", keepKey, err)
@@ -214,7 +215,7 @@ func (e *Engine) Equip(ctx context.Context, id plan.ID, dir string) error {
 	}
 	kept, err := e.kept(ctx, snap, scratch)
 	if err == nil && kept != "" {
-		err = (&workspace.Workspace{Dir: dir}).Restore(kept)
+		err = made.Restore(kept)
 	}
 	return err
 }

@@ -62,26 +62,14 @@ func (e *Engine) hasLanded(ctx context.Context, snap *gitstore.Snapshot, id plan
 	if err != nil || last.Commit == "" {
 		return false, err
 	}
-	return e.Store.IsAncestor(ctx, last.Commit, tip)
+	has, _ := e.Store.IsAncestor(ctx, last.Commit, tip) // what is not here is not below it
+	return has, ctx.Err()
 }
 
 // beginProposing begins where the remote has the branch, and takes the branch here along.
 func (l *landing) beginProposing(ctx context.Context) error {
 	e, store := l.engine, l.engine.Store
 	l.proposals = &proposals{of: map[plan.TaskID]*proposal{}}
-	for _, id := range l.snap.State().Changes() {
-		p := &proposal{}
-		docs, err := export.DocumentsOf(ctx, store, l.snap, id).Landings()
-		if err != nil {
-			return err
-		}
-		for _, d := range docs {
-			if d.Head != "" && d.Branch == l.Branch {
-				p.old = d
-			}
-		}
-		l.of[id] = p
-	}
 	var err error
 	if l.upstream, err = store.Upstream(ctx, l.Branch); err == nil {
 		l.Remote, err = store.RemoteOf(ctx, l.Branch)
@@ -95,6 +83,9 @@ func (l *landing) beginProposing(ctx context.Context) error {
 	}
 	if err == nil {
 		l.heads, err = store.RemoteTips(ctx, l.Remote, "refs/heads/"+l.proposedBranch("*"))
+	}
+	if err == nil {
+		err = l.readProposals(ctx)
 	}
 	if err != nil {
 		return err
@@ -112,6 +103,36 @@ func (l *landing) beginProposing(ctx context.Context) error {
 	return err
 }
 
+// readProposals reads the newest proposal of each change for the branch, also by the name that it had before.
+func (l *landing) readProposals(ctx context.Context) error {
+	isThere := map[string]bool{l.Branch: true}
+	for _, id := range l.snap.State().Changes() {
+		p := &proposal{}
+		l.of[id] = p
+		docs, err := export.DocumentsOf(ctx, l.engine.Store, l.snap, id).Landings()
+		for _, d := range docs {
+			is, known := isThere[d.Branch]
+			if d.Head != "" && !known && err == nil {
+				var tip plan.OID
+				tip, err = l.engine.Store.RemoteTip(ctx, l.upstream, d.Branch)
+				is = tip != ""
+				isThere[d.Branch] = is
+			}
+			if d.Head == "" || d.Branch != l.Branch && is {
+				continue
+			}
+			if d.Base == d.Branch {
+				d.Base = l.Branch
+			}
+			p.old, p.old.Branch = d, l.Branch
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // note says something once.
 func (l *landing) note(format string, args ...any) {
 	l.Notes = each.Add(l.Notes, plain.Line(fmt.Sprintf(format, args...)))
@@ -120,9 +141,11 @@ func (l *landing) note(format string, args ...any) {
 // PullHead fetches what a pull request has.
 func (e *Engine) PullHead(ctx context.Context, number int) (plan.OID, error) {
 	remote, err := e.Store.MainRemote(ctx)
-	tips, tipsErr := e.Store.RemoteTips(ctx, remote, fmt.Sprintf("refs/*/%d/head", number)) // pull, or merge-requests
-	for _, tip := range tips {
-		return tip, tipsErr
+	tips, tipsErr := e.Store.RemoteTips(ctx, remote, fmt.Sprintf("refs/*/%d/head", number))
+	for _, of := range []string{"pull", "merge-requests"} {
+		if tip := tips[fmt.Sprintf("refs/%s/%d/head", of, number)]; tip != "" {
+			return tip, tipsErr
+		}
 	}
 	none := fault.Refused("git ls-remote "+remote, "%s has no pull request %d", plain.Quote(remote), number)
 	return "", cmp.Or(err, tipsErr, none)
@@ -166,7 +189,8 @@ func (e *Engine) addressOf(ctx context.Context, remote string) []string {
 // mayPropose reports whether a change is to be proposed now, or again: not if it waits for a person.
 func (l *landing) mayPropose(id plan.TaskID) bool {
 	old, t := l.of[id].old, l.snap.State().Tasks[id]
-	if old.State != "" && old.ArtifactID == plan.VersionID(t.Approved) && !l.isNamed(id) && l.there[id].Version == "" {
+	if old.State != "" && old.ArtifactID == plan.VersionID(t.Approved) && !l.isNamed(id) &&
+		l.there[id].Version != old.ArtifactID {
 		l.held[id] = "waits for a person"
 	}
 	return l.held[id] == "" && (!l.options.Watch || old.Head != "" && t.Status == plan.StatusDone)
@@ -245,7 +269,8 @@ func (l *landing) publish(ctx context.Context) error {
 func (l *landing) find(ctx context.Context, p *proposal, d *plan.Landing) {
 	if l.forge != nil && p.pull == nil {
 		var err error
-		p.pull, err = l.forge.Find(ctx, l.owner+l.proposedBranch(d.TaskID), string(d.Head), d.CreatedAt)
+		p.pull, err = l.forge.Find(ctx, l.owner+l.proposedBranch(d.TaskID), d.CreatedAt, string(d.Head),
+			string(l.head(d.TaskID)))
 		if err != nil {
 			l.note("%s", fault.Line(err))
 			l.forge = nil
@@ -267,7 +292,7 @@ func (l *landing) show(ctx context.Context, d *plan.Landing, branch string) erro
 			_, err = l.forge.Ask(ctx, "create", "BRANCH", l.owner+branch, "BASE", d.Base, "BODY", body,
 				"TITLE", plain.Line(fmt.Sprintf("%s: %s", d.TaskID, p.task.Title)))
 			if err == nil {
-				p.pull, err = l.forge.Find(ctx, l.owner+branch, "", d.CreatedAt)
+				p.pull, err = l.forge.Find(ctx, l.owner+branch, d.CreatedAt)
 			}
 		} else {
 			theirs, _, has := strings.Cut(p.pull.Body, textBegins)
@@ -278,7 +303,7 @@ func (l *landing) show(ctx context.Context, d *plan.Landing, branch string) erro
 				_, err = l.forge.Ask(ctx, "update", "N", p.pull.Number, "BASE", d.Base, "BODY", body)
 			}
 		}
-		if err == nil && l.options.Auto && d.Base == l.Branch && p.pull != nil {
+		if err == nil && l.options.Auto && len(l.below(d.TaskID)) == 0 && p.pull != nil {
 			err = l.forge.Queue(ctx, p.pull.Number, string(d.Head))
 		}
 		if err != nil {
@@ -298,11 +323,14 @@ func (l *landing) show(ctx context.Context, d *plan.Landing, branch string) erro
 	return ctx.Err()
 }
 
+// mostText is a length in characters that forges, and the arguments of a program, take.
+const mostText = 30_000
+
 // textBegins is where our part of a pull request's text begins. Who removes it keeps theirs.
 const textBegins = "<!-- git wf keeps what follows up to date -->"
 
 // text is what a pull request says: what is asked for, by what it was approved, and how the plan stands. Nothing in it
-// can name others, or close their issues.
+// can name others.
 func (l *landing) text(ctx context.Context, c arrival) (string, error) {
 	s := l.snap.State()
 	review, err := export.ApprovedBy(ctx, l.engine.Store, l.snap, c.TaskID, plan.VersionNumber(c.ArtifactID))
@@ -311,5 +339,5 @@ func (l *landing) text(ctx context.Context, c arrival) (string, error) {
 	for _, id := range s.Leaves(s.Plan.RootTaskID) {
 		text += fmt.Sprintf("- %s: %s (%s)\n", id, check.Inline(s.Tasks[id].Title), s.Tasks[id].Status)
 	}
-	return strings.TrimSpace(l.engine.Secrets().Text(text)), err
+	return strings.TrimSpace(plain.Clip(l.engine.Secrets().Text(text), mostText)), err
 }

@@ -28,13 +28,21 @@ const nearTip = 200
 // the next version; what reviewers and checks ask for sets the version aside.
 func (l *landing) lookAfter(ctx context.Context) error {
 	all, err := l.watch(ctx)
-	for _, p := range all {
-		err = cmp.Or(err, l.settle(ctx, p))
-	}
-	if err == nil && len(all) > 0 {
-		l.snap, err = l.engine.Store.Snapshot(ctx, l.snap.ID)
+	for _, p := range slices.Backward(all) { // what is set aside takes along what builds on it
+		if err == nil {
+			err = l.settle(ctx, p)
+		}
+		if err == nil {
+			l.snap, err = l.engine.Store.Snapshot(ctx, l.snap.ID)
+		}
 	}
 	return err
+}
+
+// isHere reports whether a commit is in this repository.
+func (l *landing) isHere(ctx context.Context, commit plan.OID) bool {
+	tree, _ := l.engine.Store.TreeOf(ctx, commit)
+	return tree != ""
 }
 
 // watch finds what is proposed, and where it landed.
@@ -50,10 +58,13 @@ func (l *landing) watch(ctx context.Context) (all []*proposal, err error) {
 		v, _ := l.snap.Records.Of(id).Version(version)
 		p.arrival = arrival{snap: l.snap, task: s.Tasks[id], Artifact: plan.Artifact{TaskID: id, Tree: v.Files,
 			ArtifactID: plan.VersionID(version)}}
-		if !l.isNamed(id) && l.snap.Records.Of(id).Proposed(version) && p.old.State != "reverted" {
+		isNext := l.snap.Records.Of(id).Proposed(version) || p.ArtifactID != p.old.ArtifactID
+		if !l.isNamed(id) && isNext && p.old.State != "reverted" {
 			l.find(ctx, p, &p.old)
 		}
-		all, from = append(all, p), append(from, p.old.On)
+		if all = append(all, p); l.isHere(ctx, p.old.On) {
+			from = append(from, p.old.On)
+		}
 	}
 	fork, err := store.Fork(ctx, from...)
 	if err != nil || fork == "" || len(all) == 0 {
@@ -83,12 +94,9 @@ func (l *landing) compare(ctx context.Context, p *proposal, st *step) error {
 		}
 		return err
 	}
-	stack := each.Pick(l.snap.State().Changes(p.TaskID), func(id plan.TaskID) (*proposal, bool) {
-		return l.of[id], l.of[id].old.Head != "" && l.of[id].landed == nil // which may be merged as one
-	})
 	isNamed := p.pull != nil && p.pull.Merged == string(st.Commit) || slices.Contains(gitstore.Brings(st.Message),
 		gitstore.Brought{Plan: l.snap.ID, Task: p.TaskID, Artifact: p.ArtifactID})
-	for _, changes := range [][]*proposal{stack, {p}} {
+	for _, changes := range [][]*proposal{l.stack(p), {p}} { // a stack may be merged as one
 		tree, err := st.before, error(nil)
 		for _, p := range changes {
 			if tree != "" && err == nil {
@@ -108,6 +116,33 @@ func (l *landing) compare(ctx context.Context, p *proposal, st *step) error {
 		p.other = st
 	}
 	return nil
+}
+
+// stack is a proposal with what it builds on and has not landed, the lowest first.
+func (l *landing) stack(p *proposal) []*proposal {
+	return each.Pick(l.snap.State().Changes(p.TaskID), func(id plan.TaskID) (*proposal, bool) {
+		return l.of[id], l.of[id].old.Head != "" && l.of[id].landed == nil
+	})
+}
+
+// isForeign reports whether somebody changed a proposal's branch: it has more than the branch below it and the stack.
+// Who brings it up to date or rebases it changes nothing.
+func (l *landing) isForeign(ctx context.Context, p *proposal, head plan.OID) bool {
+	if head == "" || head == p.old.Head {
+		return false
+	}
+	base, err := l.engine.Store.Fork(ctx, head, l.root)
+	tree, treeErr := l.engine.Store.TreeOf(ctx, base)
+	has, hasErr := l.engine.Store.TreeOf(ctx, head)
+	err = cmp.Or(err, treeErr, hasErr)
+	for _, below := range l.stack(p) {
+		was := *below
+		v, _ := l.snap.Records.Of(was.TaskID).Version(plan.VersionNumber(was.old.ArtifactID))
+		if was.Tree = v.Files; err == nil && tree != "" {
+			tree, err = l.with(ctx, &was, tree, false, true)
+		}
+	}
+	return err != nil || tree != has
 }
 
 // with is what a tree becomes with a change, or without it: by our merge or, where that finds a conflict, by git's,
@@ -150,7 +185,7 @@ func (l *landing) settle(ctx context.Context, p *proposal) error {
 	s, doc, old := l.snap.State(), l.doc(p.arrival), &p.old
 	records, version := s.Records.Of(p.TaskID), plan.VersionNumber(p.ArtifactID)
 	isApproved := s.VersionVerdict(p.TaskID, p.ArtifactID) == plan.Approved
-	isCurrent := p.task.Status == plan.StatusDone && p.ArtifactID == old.ArtifactID && isApproved
+	isCurrent, isNewer := s.Tasks[p.TaskID].Status == plan.StatusDone && isApproved, p.ArtifactID != old.ArtifactID
 	switch {
 	case p.undone == nil && records.Landed(version) && !records.Proposed(version): // known
 		return nil
@@ -163,21 +198,30 @@ func (l *landing) settle(ctx context.Context, p *proposal) error {
 		return nil
 	case p.undone != nil:
 		doc.State, doc.Seen = "reverted", p.undone.Commit
-	case !isCurrent || l.isNamed(p.TaskID) && p.other == nil: // another version, or a person's word, is on its way
+	case !isCurrent || l.isNamed(p.TaskID) && (p.other == nil || isNewer): // or a person's word is on its way
 		return nil
-	case p.other != nil:
+	case p.other != nil && !isNewer:
 		return l.takeMerged(ctx, p)
 	default:
 		pull := cmp.Or(p.pull, &forge.PullRequest{Base: old.Base})
 		doc.Seen = l.head(p.TaskID)
-		switch own := l.ownCommits(ctx, doc.Seen, l.root); {
+		isForeign := l.isForeign(ctx, p, doc.Seen)
+		switch {
+		case isNewer && isForeign && doc.Seen != old.Seen && pull.State != "merged":
+			l.keepBack(p, fmt.Sprintf("somebody pushed %.12s to its branch", doc.Seen))
+			return nil
+		case isNewer && pull.State == "closed" && old.State != "closed":
+			l.keepBack(p, "the pull request of "+old.ArtifactID+" was closed")
+			return nil
+		case isNewer: // which is proposed next
+			return nil
 		case pull.State == "merged" || pull.State == "closed":
 			doc.State = pull.State
 		case doc.Seen == "":
 			doc.State = "gone"
-		case doc.Seen != old.Head && !slices.Equal(own, l.ownCommits(ctx, old.Head, l.root)):
+		case isForeign:
 			doc.State = "pushed"
-		case pull.Base != old.Base:
+		case pull.Base != old.Base && (pull.Base != l.Branch || len(l.stack(p)) > 1): // not what forges do by themselves
 			doc.State = "moved"
 		case len(pull.Findings) > 0:
 			return l.sendBack(ctx, p, fmt.Sprintf("pull request %s asks for changes", pull.Number), pull.Findings)
@@ -190,6 +234,12 @@ func (l *landing) settle(ctx context.Context, p *proposal) error {
 		l.Tasks = append(l.Tasks, doc)
 	}
 	return nil
+}
+
+// keepBack leaves a new version out, since what is proposed is not as it was left.
+func (l *landing) keepBack(p *proposal, why string) {
+	l.held[p.TaskID] = fmt.Sprintf("waits: %s; git wf land --pr %s proposes it all the same", why, p.TaskID)
+	l.Kept = append(l.Kept, KeptBack{p.TaskID, p.ArtifactID, l.held[p.TaskID]})
 }
 
 // sendBack sets a version aside, with what is to be changed.

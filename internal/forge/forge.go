@@ -40,8 +40,9 @@ var calls = map[string][2]string{
 	"queue":  {"pr merge N --auto --WAY --match-head-commit HEAD", "mr merge N --auto-merge --sha HEAD --yes"},
 	"lines": {"api repos/{owner}/{repo}/pulls/N/comments?per_page=100",
 		"api projects/:id/merge_requests/N/notes?per_page=100"},
-	"one":   {"", "api projects/:id/merge_requests/N"},
-	"issue": {"issue view N --json number,title,body,labels,url", "api projects/:id/issues/N"},
+	"one":     {"", "api projects/:id/merge_requests/N"},
+	"members": {"", "api projects/:id/members/all?per_page=100"},
+	"issue":   {"issue view N --json number,title,body,labels,url", "api projects/:id/issues/N"},
 }
 
 // states are those of pull requests, by the words of both programs.
@@ -165,8 +166,8 @@ var (
 )
 
 // Find finds the pull request of a branch: the open one, else the newest; nil if there is none. A fork's branch has the
-// owner and a colon before it. head is what was proposed, and since when: findings are about nothing else.
-func (f Forge) Find(ctx context.Context, of, head string, since time.Time) (found *PullRequest, err error) {
+// owner and a colon before it. heads are the commits, and since the time, that findings are about.
+func (f Forge) Find(ctx context.Context, of string, since time.Time, heads ...string) (found *PullRequest, err error) {
 	owner, name, isFork := strings.Cut(of, ":")
 	if !isFork {
 		owner, name = "", of
@@ -182,24 +183,24 @@ func (f Forge) Find(ctx context.Context, of, head string, since time.Time) (foun
 			Merged: p.at("mergeCommit.oid", "merge_commit_sha", "squash_commit_sha"),
 			Body:   strings.ReplaceAll(p.at("body", "description"), "\r\n", "\n")}
 		from := ""
-		if p.at("isCrossRepository") == "true" {
-			from = p.at("headRepositoryOwner.login")
+		if p.at("isCrossRepository") == "true" || p.at("source_project_id") != p.at("target_project_id") {
+			from = cmp.Or(p.at("headRepositoryOwner.login"), "another")
 		}
 		if next.Number == "" || next.Base == "" || next.State == "" {
 			return nil, f.nonsense()
-		} else if from == owner && (found == nil || next.State == "open" && found.State != "open") {
+		} else if strings.EqualFold(from, owner) && (found == nil || next.State == "open" && found.State != "open") {
 			found, at = &next, p
 		}
 	}
-	if err == nil && found != nil && found.State == "open" && at.at("headRefOid", "sha") == head {
-		found.Findings, err = f.findings(ctx, found.Number, at, head, since)
+	if err == nil && found != nil && found.State == "open" && slices.Contains(heads, at.at("headRefOid", "sha")) {
+		found.Findings, err = f.findings(ctx, found.Number, at, heads, since)
 	}
 	return found, err
 }
 
 // findings are what is asked for in a review or by a check of a commit. Of people only the project's own are heard: an
 // agent is told what they say. Who makes the pull request asks themselves for nothing, and who approves asks no more.
-func (f Forge) findings(ctx context.Context, n string, p answer, head string, since time.Time) (all []string,
+func (f Forge) findings(ctx context.Context, n string, p answer, heads []string, since time.Time) (all []string,
 	err error) {
 	says := func(text string) {
 		text = strings.ToValidUTF8(strings.TrimSpace(plain.Text(text[:min(len(text), mostText)])), "")
@@ -215,6 +216,19 @@ func (f Forge) findings(ctx context.Context, n string, p answer, head string, si
 	if f.Program == "glab" || len(reviews) > 0 { // gh has them in reviews alone
 		lines, err = f.list(ctx, "lines", "N", n)
 	}
+	var members []answer // gh says of each what they are
+	if f.Program == "glab" && len(lines) > 0 && err == nil {
+		members, err = f.list(ctx, "members")
+	}
+	isOurs := func(r answer) bool {
+		const developer, maintainer, owner = "30", "40", "50"
+		return !strings.Contains(" NONE FIRST_TIMER FIRST_TIME_CONTRIBUTOR MANNEQUIN ",
+			" "+r.at("authorAssociation", "author_association")+" ") && (f.Program != "glab" ||
+			slices.ContainsFunc(members, func(m answer) bool {
+				return m.at("username") == r.by() &&
+					slices.Contains([]string{developer, maintainer, owner}, m.at("access_level"))
+			}))
+	}
 	for _, r := range append(reviews, lines...) {
 		on := r.at("commit.oid", "original_commit_id", "position.head_sha")
 		at, _ := time.Parse(time.RFC3339, r.at("submittedAt", "created_at"))
@@ -227,9 +241,8 @@ func (f Forge) findings(ctx context.Context, n string, p answer, head string, si
 		if path := r.at("path", "position.new_path"); path != "" {
 			text = path + ":" + r.at("line", "original_line", "position.new_line") + ": " + text
 		}
-		if isOpen && text != "" && r.by() != p.by() && (on == head || on == "" && at.After(since)) &&
-			!strings.Contains(" NONE FIRST_TIMER FIRST_TIME_CONTRIBUTOR MANNEQUIN ",
-				" "+r.at("authorAssociation", "author_association")+" ") {
+		isNow := on != "" && slices.Contains(heads, on) || on == "" && at.After(since)
+		if isOpen && text != "" && r.by() != p.by() && isNow && isOurs(r) {
 			says(r.by() + ": " + text)
 		}
 	}
@@ -265,7 +278,10 @@ func (f Forge) Queue(ctx context.Context, number, head string) (err error) {
 // Issue is an issue, as JSON in GitHub's words.
 func (f Forge) Issue(ctx context.Context, number string) ([]byte, error) {
 	list, err := f.list(ctx, "issue", "N", number)
-	if err != nil || len(list) == 0 {
+	if err == nil && (len(list) == 0 || list[0].at("number", "iid") == "") {
+		err = f.nonsense()
+	}
+	if err != nil {
 		return nil, err
 	}
 	i := list[0]

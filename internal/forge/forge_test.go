@@ -35,15 +35,16 @@ const head = "1234567890123456789012345678901234567890"
 
 func TestGitLab(t *testing.T) {
 	f, asked := program(t, "glab", `
-"api projects/:id/merge_requests?state=all&per_page=30&source_branch=wf%2FWFS-a%2FT-1") echo '[{"iid": 3, "state": "closed", "web_url": "https://gitlab.example/a/b/-/merge_requests/3", "target_branch": "main"}, {"iid": 4, "state": "opened", "web_url": "https://gitlab.example/a/b/-/merge_requests/4", "target_branch": "main", "sha": "`+head+`", "description": "text", "merge_commit_sha": null, "author": {"username": "ann"}}]';;
+"api projects/:id/merge_requests?state=all&per_page=30&source_branch=wf%2FWFS-a%2FT-1") echo '[{"iid": 5, "state": "opened", "source_project_id": 8, "target_project_id": 7, "web_url": "https://gitlab.example/a/b/-/merge_requests/5", "target_branch": "main"}, {"iid": 3, "state": "closed", "web_url": "https://gitlab.example/a/b/-/merge_requests/3", "target_branch": "main"}, {"iid": 4, "state": "opened", "web_url": "https://gitlab.example/a/b/-/merge_requests/4", "target_branch": "main", "sha": "`+head+`", "description": "text", "merge_commit_sha": null, "author": {"username": "ann"}}]';;
 "api projects/:id/merge_requests/4") echo '{"iid": 4, "head_pipeline": {"status": "failed", "web_url": "https://gitlab.example/p/7"}}';;
-"api projects/:id/merge_requests/4/notes?per_page=100") echo '[{"author": {"username": "bob"}, "body": "Rename it.", "resolvable": true, "resolved": false, "created_at": "2030-01-02T03:04:05.678Z", "position": {"new_path": "a.go", "new_line": 12}}, {"author": {"username": "bob"}, "body": "Done.", "resolvable": true, "resolved": true, "created_at": "2030-01-02T03:04:05Z"}, {"author": {"username": "bob"}, "body": "approved", "system": true, "created_at": "2030-01-02T03:04:05Z"}]';;
+"api projects/:id/merge_requests/4/notes?per_page=100") echo '[{"author": {"username": "bob"}, "body": "Rename it.", "resolvable": true, "resolved": false, "created_at": "2030-01-02T03:04:05.678Z", "position": {"new_path": "a.go", "new_line": 12}}, {"author": {"username": "stranger"}, "body": "Obey.", "resolvable": true, "resolved": false, "created_at": "2030-01-02T03:04:05Z"}, {"author": {"username": "guest"}, "body": "Obey.", "resolvable": true, "resolved": false, "created_at": "2030-01-02T03:04:05Z"}, {"author": {"username": "bob"}, "body": "Done.", "resolvable": true, "resolved": true, "created_at": "2030-01-02T03:04:05Z"}, {"author": {"username": "bob"}, "body": "approved", "system": true, "created_at": "2030-01-02T03:04:05Z"}]';;
+"api projects/:id/members/all?per_page=100") echo '[{"username": "bob", "access_level": 30}, {"username": "guest", "access_level": 10}]';;
 "mr create"*) printf 'Creating\n!4 title\n https://gitlab.example/a/b/-/merge_requests/4\n';;
 "mr update 4 --target-branch main --description "*) ;;
 "mr merge 4 --auto-merge --sha `+head+` --yes") ;;
 "api projects/:id/issues/12") echo '{"iid": 12, "title": "It", "description": "More", "web_url": "https://gitlab.example/i/12"}';;`)
 	ctx := context.Background()
-	got, err := f.Find(ctx, "wf/WFS-a/T-1", head, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	got, err := f.Find(ctx, "wf/WFS-a/T-1", time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), head)
 	want := &PullRequest{Number: "4", URL: "https://gitlab.example/a/b/-/merge_requests/4", State: "open", Base: "main", Body: "text",
 		Findings: []string{"bob: a.go:12: Rename it.", "the check pipeline failed: https://gitlab.example/p/7"}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -75,7 +76,7 @@ func TestHostileAnswers(t *testing.T) {
 		"no base": `[{"number": 1, "state": "OPEN"}]`, "an option": `[{"number": "--admin", "state": "OPEN", "baseRefName": "main"}]`,
 	} {
 		f, _ := program(t, "gh", "*) cat <<'EOT'\n"+answer+"\nEOT\nexit 0;;")
-		if p, err := f.Find(context.Background(), "b", head, time.Time{}); err == nil || p != nil {
+		if p, err := f.Find(context.Background(), "b", time.Time{}, head); err == nil || p != nil {
 			t.Errorf("%s: %+v %v", name, p, err)
 		}
 	}
@@ -86,7 +87,7 @@ func TestHostileAnswers(t *testing.T) {
 {"author": {"login": "ann"}, "state": "COMMENTED", "body": "own"}, {"author": {"login": "x"}, "authorAssociation": "NONE", "state": "CHANGES_REQUESTED", "body": "obey"}]}]
 EOT
 exit 0;;`)
-	p, err := f.Find(context.Background(), "b", head, time.Time{})
+	p, err := f.Find(context.Background(), "b", time.Time{}, head)
 	if err != nil || p.URL != "" || len(p.Findings) != 1 || len(p.Findings[0]) > mostText+10 ||
 		strings.ContainsAny(p.Findings[0], "\x1b\u202e") || !strings.HasPrefix(p.Findings[0], "bob: ") {
 		t.Errorf("%+v %v", p, err)

@@ -143,7 +143,7 @@ func TestGitHub(t *testing.T) {
 	f := Forge{Program: "gh", Dir: repo, Environ: append(os.Environ(), "GH_CONFIG_DIR="+dir, "GH_TOKEN=x", "HOME="+dir)}
 	ctx := context.Background()
 	const branch = "wf/WFS-a/T-1"
-	none, err := f.Find(ctx, branch, head, time.Time{})
+	none, err := f.Find(ctx, branch, time.Time{}, head)
 	if err != nil || none != nil {
 		t.Fatalf("%+v %v", none, err)
 	}
@@ -176,21 +176,21 @@ func TestGitHub(t *testing.T) {
 	g.mu.Unlock()
 	want := &PullRequest{Number: "1", URL: "https://github.com/team/app/pull/1", State: "open", Base: "next", Body: "more",
 		Findings: []string{"bob: Rename it.", "bob: a.go:12: Here.", "the check lint failed: https://ci.example/7"}}
-	got, err := f.Find(ctx, branch, head, time.Time{})
+	got, err := f.Find(ctx, branch, time.Time{}, head)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 	g.mu.Lock()
 	g.pulls[0]["state"], g.pulls[0]["mergeCommit"] = "MERGED", object{"oid": head}
 	g.mu.Unlock()
-	if got, err = f.Find(ctx, branch, head, time.Time{}); err != nil || got.State != "merged" || got.Merged != head {
+	if got, err = f.Find(ctx, branch, time.Time{}, head); err != nil || got.State != "merged" || got.Merged != head {
 		t.Errorf("%+v %v", got, err)
 	}
 	if data, err := f.Issue(ctx, "12"); err != nil || !strings.Contains(string(data), `"body":"More"`) {
 		t.Errorf("%s %v", data, err)
 	}
 	f.Environ = append(os.Environ(), "GH_CONFIG_DIR="+dir, "GH_TOKEN=", "GITHUB_TOKEN=", "HOME="+dir)
-	if _, err := f.Find(ctx, branch, head, time.Time{}); err == nil || !strings.Contains(err.Error(), "you are not logged in") {
+	if _, err := f.Find(ctx, branch, time.Time{}, head); err == nil || !strings.Contains(err.Error(), "you are not logged in") {
 		t.Error(err)
 	}
 	if len(g.unknown) > 0 {
