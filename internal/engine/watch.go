@@ -221,7 +221,7 @@ func (l *landing) settle(ctx context.Context, p *proposal) error {
 			doc.State = "gone"
 		case isForeign:
 			doc.State = "pushed"
-		case pull.Base != old.Base && (pull.Base != l.Branch || len(l.stack(p)) > 1): // not what forges do by themselves
+		case pull.Base != old.Base && (pull.Base != l.Branch || len(l.stack(p)) > 1): // not as forges do
 			doc.State = "moved"
 		case len(pull.Findings) > 0:
 			return l.sendBack(ctx, p, fmt.Sprintf("pull request %s asks for changes", pull.Number), pull.Findings)
