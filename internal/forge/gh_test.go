@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"gitwf/internal/repotest/tool"
 )
 
 type object = map[string]any
@@ -113,9 +115,7 @@ func (g *github) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // TestGitHub has the real gh ask a server for everything, over a socket that its configuration names.
 func TestGitHub(t *testing.T) {
-	if err := exec.Command("gh", "--version").Run(); err != nil {
-		t.Skip("gh does not work here: ", err)
-	}
+	tool.Need(t, "gh")
 	dir, err := os.MkdirTemp("", "gh") // a socket's path is short
 	if err != nil {
 		t.Fatal(err)
